@@ -294,10 +294,20 @@ void Purse::on_balance(const rpc::Balance& balance) {
   if (balance.is_answer) under_way_ = false;
   if (under_way_) return;
   if (!waiting_.empty()) return send_next();
-  // Never more than its owner wants to have at stake, whatever the gateway asks for.
-  const auto missing = config_.stake.minus(balance.stake);
-  if (!missing || *missing == protocol::Amount() || balance.available < *missing) return look();
-  transact(ledger::Fund{ledger::AccountKind::kStake, *missing});
+  const protocol::Amount missing = stake_to_lock();
+  if (missing == protocol::Amount()) return look();
+  transact(ledger::Fund{ledger::AccountKind::kStake, missing});
+}
+
+/// Never more than its owner wants to have at stake, whatever the gateway asks for; and of less
+/// than that no more than the gateway asks for: what is earned is not locked bit by bit.
+protocol::Amount Purse::stake_to_lock() const {
+  for (const protocol::Amount& wanted :
+       {config_.stake, std::min(config_.stake, balance_->stake_wanted)}) {
+    const auto missing = wanted.minus(balance_->stake);
+    if (missing && balance_->available >= *missing) return *missing;
+  }
+  return {};
 }
 
 void Purse::transact(ledger::Body body) {

@@ -20,7 +20,7 @@ namespace commensal::provider {
 
 /// What the provider asks for.
 struct PurseConfig {
-  protocol::Amount stake;    // locked as soon as the ledger has so much for us
+  protocol::Amount stake;    // locked as soon as the ledger has so much for us, or what it wants
   protocol::Amount pay_min;  // a ticket's value before the draw; cheaper work is refused
   std::int64_t reveal_ms_max = 600'000;  // a ticket that is not drawn for so long is demanded
   int hash_chain_depth = 25;  // the hash chain for a gateway has 2^depth rounds: more than a year
@@ -92,6 +92,7 @@ class Purse {
   core::Result<beacon::HashChainTracker> load_closed(const rpc::HashChainPosition& shown);
   core::Result<void> keep_closed(const beacon::HashChainTracker& gateway);
   core::Result<void> forget();
+  protocol::Amount stake_to_lock() const;
   void claim();
   void send_next();
 

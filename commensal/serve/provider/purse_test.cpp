@@ -177,5 +177,46 @@ TEST_F(PurseTest, AsksForWhatNobodyHasJudgedInTime) {
   EXPECT_EQ(listener_.sent.size(), 2u);
 }
 
+/// What is locked of so much, beside a stake, where so much is asked for.
+std::uint64_t locked(std::uint64_t available, std::uint64_t stake, std::uint64_t asked,
+                     std::uint64_t wanted = 1'000) {
+  const auto key = *crypto::SecretKey::from_bytes(core::Digest{1});
+  store::MemoryStore disk;
+  store::JointStore store(disk);
+  core::ManualClock clock;
+  core::CounterRng rng(1);
+  Listener gateway;
+  PurseConfig config;
+  config.stake = Amount(wanted);
+  Purse purse({store, clock, rng, key, gateway}, config);
+  EXPECT_TRUE(purse.open());
+  rpc::Balance balance;
+  balance.available = Amount(available);
+  balance.stake = Amount(stake);
+  balance.stake_wanted = Amount(asked);
+  purse.on_balance(balance);
+  if (gateway.sent.empty()) return 0;
+  const auto& fund = std::get<ledger::Fund>(gateway.sent[0].body);
+  EXPECT_EQ(fund.into, ledger::AccountKind::kStake);
+  return fund.amount.low();
+}
+
+TEST(PurseStake, IsLockedOnceTheLedgerHasIt) {
+  EXPECT_EQ(locked(1'000, 0, 1'000), 1'000u);
+  EXPECT_EQ(locked(5'000, 0, 1'000), 1'000u);
+  EXPECT_EQ(locked(999, 0, 1'000), 0u);
+  EXPECT_EQ(locked(400, 600, 1'000), 400u);
+  EXPECT_EQ(locked(5'000, 1'000, 2'000), 0u) << "whatever is asked for";
+  EXPECT_EQ(locked(5'000, 0, 1'000, 0), 0u) << "it wants none";
+}
+
+TEST(PurseStake, WhereTheGatewayAsksForLessThatIsEnough) {
+  EXPECT_EQ(locked(300, 0, 300), 300u);
+  EXPECT_EQ(locked(700, 0, 300), 300u);
+  EXPECT_EQ(locked(200, 0, 300), 0u);
+  EXPECT_EQ(locked(600, 300, 300), 0u) << "earnings are not locked bit by bit";
+  EXPECT_EQ(locked(1'000, 0, 300), 1'000u);
+}
+
 }  // namespace
 }  // namespace commensal::provider
