@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <apps/commensal/money_options.hpp>
 #include <cmath>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/trade/pay/beacon/hash_chain.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 
 namespace commensal::apps {
@@ -18,6 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kTermsFile = "terms.json";
 constexpr std::int64_t kRoundMsMax = 86'400'000;
 constexpr double kWorthANoteS = 0.5;
+constexpr std::uint64_t kTestRequests = 10'000;  // that an account gets the credit for
 
 /// They are read once, when the ledger is founded.
 void declare_rules(CLI::App& app, ledger::Config& rules) {
@@ -68,19 +72,21 @@ std::vector<std::pair<std::string, std::string>> rules_of(const ledger::Config& 
           {"--credit-cap", text_of(rules.credit_cap)}};
 }
 
-/// Takes them from the folder; whether there were any, with a price.
-core::Result<bool> recall_terms(const core::Path& folder, gateway::MoneyConfig& money) {
+/// What the folder was run by last; nothing where it is new.
+core::Result<std::optional<gateway::MoneyConfig>> recall_terms(const core::Path& folder) {
   const core::Path file = folder / kTermsFile;
-  if (!std::filesystem::exists(file)) return false;
+  if (!std::filesystem::exists(file)) return std::nullopt;
   COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, limits::kHttpSmallBodyBytesMax));
   const Json terms = Json::parse(bytes, nullptr, false);
   const auto amount = [&](const char* name) {
     const bool is_text = terms.is_object() && terms.contains(name) && terms[name].is_string();
     return protocol::amount_from_text(is_text ? terms[name].get<std::string>() : "");
   };
+  const auto member = [&](const char* name) {
+    return terms.is_object() ? terms.value(name, Json()) : Json();
+  };
   const auto face = amount("face_value"), price = amount("price"), stake = amount("stake_min");
-  const Json chance = terms.is_object() ? terms.value("win_probability", Json()) : Json();
-  const Json round = terms.is_object() ? terms.value("round_ms", Json()) : Json();
+  const Json chance = member("win_probability"), round = member("round_ms");
   const bool is_whole = face && price && stake && chance.is_number() && chance >= 0 &&
                         chance <= 1 && round.is_number_integer() && round >= 1 &&
                         round <= kRoundMsMax;
@@ -88,12 +94,98 @@ core::Result<bool> recall_terms(const core::Path& folder, gateway::MoneyConfig& 
     return core::fail(core::ErrorCode::kDataLoss, "'{}' is broken: remove it and give the flags",
                       file.string());
   }
+  gateway::MoneyConfig money;
   money.face_value = *face;
   money.price = *price;
   money.stake_min = *stake;
   money.win_probability = chance;
   money.round_ms = round;
-  return money.face_value != Amount();
+  // A folder of an older program lacks these: nothing is booked there that nobody asked for.
+  money.escrow = amount("escrow").value_or(Amount());
+  money.penalty_escrow = amount("penalty_escrow").value_or(Amount());
+  money.test.is_so = member("test_money") == true;
+  return money;
+}
+
+/// What making a hash chain means, measured; "" where nobody would notice.
+std::string words_of_chain(int depth, const core::Clock& clock) {
+  constexpr std::uint64_t kTried = 1 << 15;
+  const std::int64_t begin_ns = clock.monotonic_ns();
+  std::ignore = beacon::hash_back({}, kTried);
+  const double each_s = 1e-9 * static_cast<double>(clock.monotonic_ns() - begin_ns) / kTried;
+  const double all_s = each_s * std::ldexp(1.0, depth);
+  if (all_s < kWorthANoteS) return "";
+  return fmt::format("a hash chain of 2^{} values: about {:.0f} s", depth, all_s);
+}
+
+bool is_on(const gateway::MoneyConfig& money) { return money.face_value != Amount(); }
+
+/// Without money none of the terms means anything.
+core::Result<std::string> settle_none(const CLI::App& app, bool is_kept,
+                                      gateway::MoneyConfig& money) {
+  const auto given = [&app](const char* name) { return app.get_option(name)->count() > 0; };
+  for (const char* name : {"--price", "--stake-min", "--win-probability", "--round-ms"}) {
+    if (!given(name)) continue;
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "{} needs --face-value: without it there is no money here", name);
+  }
+  const bool is_filled = (given("--escrow") && money.escrow != Amount()) ||
+                         (given("--penalty-escrow") && money.penalty_escrow != Amount());
+  if (is_filled || (given("--test-money") && money.test.is_granted)) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "--escrow, --penalty-escrow and --test-money need --face-value: without it "
+                      "there is no money here");
+  }
+  gateway::MoneyConfig none;
+  none.rules = money.rules;
+  none.hash_chain_depth = money.hash_chain_depth;
+  none.tickets_max = money.tickets_max;
+  none.checkpoint_entries = money.checkpoint_entries;
+  money = none;
+  return is_kept ? "as at the last start: --no-money" : "";
+}
+
+/// What was not given is as it was. Returns what that is.
+std::string take_terms(const CLI::App& app, const gateway::MoneyConfig& kept,
+                       gateway::MoneyConfig& money) {
+  const gateway::MoneyConfig usual;
+  std::string taken;
+  const auto take = [&](const char* name, auto gateway::MoneyConfig::*term) {
+    if (app.get_option(name)->count() > 0) return;
+    money.*term = kept.*term;
+    if (kept.*term == usual.*term) return;
+    taken += fmt::format("{}{} {}", taken.empty() ? "" : ", ", name, text_of(kept.*term));
+  };
+  take("--face-value", &gateway::MoneyConfig::face_value);
+  take("--price", &gateway::MoneyConfig::price);
+  take("--stake-min", &gateway::MoneyConfig::stake_min);
+  take("--win-probability", &gateway::MoneyConfig::win_probability);
+  take("--round-ms", &gateway::MoneyConfig::round_ms);
+  take("--escrow", &gateway::MoneyConfig::escrow);
+  take("--penalty-escrow", &gateway::MoneyConfig::penalty_escrow);
+  return taken.empty() ? "" : "as at the last start: " + taken;
+}
+
+/// A ledger that was run with other money holds somebody's: a gateway on loopback may have the
+/// world before it, behind a proxy.
+core::Result<void> settle_test_money(const CLI::App& app, bool is_local,
+                                     const std::optional<gateway::MoneyConfig>& kept,
+                                     gateway::MoneyConfig& money) {
+  gateway::TestMoneyTerms& test = money.test;
+  const bool is_told = app.get_option("--test-money")->count() > 0;
+  const bool was_test = kept && kept->test.is_so;
+  if (is_told && test.is_granted && kept && is_on(*kept) && !was_test) {
+    return core::fail(core::ErrorCode::kFailedPrecondition,
+                      "--test-money: what is in this folder's ledger is no test money; name "
+                      "another --data-dir");
+  }
+  if (!is_told) test.is_granted = is_local && (!kept || was_test);
+  test.is_so = test.is_granted || was_test;
+  COMMENSAL_ASSIGN(test.credit, money.price.times(Amount(kTestRequests)));
+  if (!test.is_granted || app.get_option("--credit-cap")->count() > 0) return {};
+  COMMENSAL_ASSIGN(const Amount all, test.credit.times(Amount(limits::kTestCreditsMax)));
+  money.rules.credit_cap = std::max(money.rules.credit_cap, all);
+  return {};
 }
 
 }  // namespace
@@ -114,11 +206,30 @@ CLI::Option* add_amount(CLI::App& app, const std::string& name, Amount& amount,
 }
 
 void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
-  add_amount(app, "--face-value", money.face_value,
-             "What a winning ticket pays its provider; 0: no money at all. Each winner is "
-             "re-executed");
+  money.price = Amount(12'000);
+  money.face_value = Amount(100'000);
+  money.win_probability = 0.1;
+  money.stake_min = Amount(1'000'000);
+  money.escrow = Amount(20'000'000);
+  CLI::Option* const face = add_amount(
+      app, "--face-value", money.face_value,
+      "What a winning ticket pays its provider; 0: no money at all. Each winner is re-executed");
+  app.add_flag("--no-money")
+      ->description(
+          "Nothing costs or earns anything, and who cheats loses no stake; as "
+          "--face-value 0")
+      ->excludes(face);
+  app.add_flag("--test-money,!--no-test-money", money.test.is_granted,
+               "Accounts and providers that are new get what they need to try this gateway "
+               "(default: where both ports are on loopback and the folder is new, or was so)");
   add_amount(app, "--price", money.price, "What a request costs its account");
   add_amount(app, "--stake-min", money.stake_min, "A provider that has less at stake gets no work");
+  add_amount(app, "--escrow", money.escrow,
+             "Kept for winning tickets: at the start what the gateway lacks is booked as a deposit "
+             "of its own, then as much as it earns goes there");
+  add_amount(app, "--penalty-escrow", money.penalty_escrow,
+             "Likewise, for what the gateway may have to answer for")
+      ->default_str("2 x --escrow");
   app.add_option("--win-probability", money.win_probability, "Share of the tickets that win")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
@@ -142,8 +253,10 @@ void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
 
 void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
   purse.wants_penalty_cover = true;
+  purse.stake = Amount(1'000'000);
   add_amount(app, "--stake", purse.stake,
-             "Locked as soon as the gateway's ledger has so much for this provider");
+             "Locked as soon as the gateway's ledger has so much for this provider, or what the "
+             "gateway asks for; 0: nothing is");
   app.add_option("--tickets", purse.tickets_max,
                  "Tickets that are kept; at the limit there is no new work")
       ->check(CLI::Range(std::size_t{64}, std::size_t{1} << 24))
@@ -174,17 +287,17 @@ void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
 
 std::string hash_chain_note(const core::Path& folder, const gateway::MoneyConfig& money,
                             const core::Clock& clock) {
-  gateway::MoneyConfig kept;
-  const auto was_paid = recall_terms(folder, kept);
-  if (money.face_value == Amount() || (was_paid && *was_paid)) return "";
-  constexpr std::uint64_t kTried = 1 << 15;
-  const std::int64_t begin_ns = clock.monotonic_ns();
-  std::ignore = beacon::hash_back({}, kTried);
-  const double each_s = 1e-9 * static_cast<double>(clock.monotonic_ns() - begin_ns) / kTried;
-  const double all_s = each_s * std::ldexp(1.0, money.hash_chain_depth);
-  if (all_s < kWorthANoteS) return "";
-  return fmt::format("the first start makes a hash chain of 2^{} values: about {:.0f} s",
-                     money.hash_chain_depth, all_s);
+  const auto kept = recall_terms(folder);
+  if (!is_on(money) || (kept && *kept && is_on(**kept))) return "";
+  const std::string work = words_of_chain(money.hash_chain_depth, clock);
+  return work.empty() ? "" : "the first start makes " + work;
+}
+
+std::string hash_chain_note(const core::Path& folder, const provider::PurseConfig& purse,
+                            const core::Clock& clock) {
+  if (std::filesystem::exists(folder)) return "";
+  const std::string work = words_of_chain(purse.hash_chain_depth, clock);
+  return work.empty() ? "" : "for a gateway with money the first start makes " + work;
 }
 
 core::Result<void> remember_terms(const core::Path& folder, const gateway::MoneyConfig& money) {
@@ -192,38 +305,32 @@ core::Result<void> remember_terms(const core::Path& folder, const gateway::Money
                       {"price", to_text(money.price)},
                       {"stake_min", to_text(money.stake_min)},
                       {"win_probability", money.win_probability},
-                      {"round_ms", money.round_ms}};
+                      {"round_ms", money.round_ms},
+                      {"escrow", to_text(money.escrow)},
+                      {"penalty_escrow", to_text(money.penalty_escrow)},
+                      {"test_money", money.test.is_so}};
   return core::write_file_atomically(folder / kTermsFile, core::as_bytes(terms.dump(2) + "\n"));
 }
 
-core::Result<std::string> settle_terms(const CLI::App& app, const core::Path& folder,
+core::Result<std::string> settle_terms(const CLI::App& app, const core::Path& folder, bool is_local,
                                        gateway::MoneyConfig& money) {
-  gateway::MoneyConfig kept;
-  COMMENSAL_ASSIGN(const bool is_paid, recall_terms(folder, kept));
-  const auto is_given = [&app](const char* name) { return app.get_option(name)->count() > 0; };
-  const bool ends = is_given("--face-value") && money.face_value == Amount();
-  if (ends || (!is_paid && is_given("--face-value"))) return "";
-  std::string taken;
-  const auto settle = [&](const char* name, auto& now, const auto& before) -> core::Result<void> {
-    if (is_given(name) && !is_paid) {
-      return core::fail(core::ErrorCode::kInvalidArgument,
-                        "{} needs --face-value: without it there is no money", name);
-    }
-    if (is_given(name) || !is_paid || now == before) return {};
-    now = before;
-    taken += fmt::format("{}{} {}", taken.empty() ? "" : ", ", name, text_of(before));
-    return {};
-  };
-  COMMENSAL_TRY(settle("--face-value", money.face_value, kept.face_value));
-  COMMENSAL_TRY(settle("--price", money.price, kept.price));
-  COMMENSAL_TRY(settle("--stake-min", money.stake_min, kept.stake_min));
-  COMMENSAL_TRY(settle("--win-probability", money.win_probability, kept.win_probability));
-  COMMENSAL_TRY(settle("--round-ms", money.round_ms, kept.round_ms));
-  if (!is_paid && is_given("--escrow")) {
-    return core::fail(core::ErrorCode::kInvalidArgument,
-                      "--escrow needs --face-value: without it there is no money");
+  COMMENSAL_ASSIGN(const auto kept, recall_terms(folder));
+  const bool is_face_given = app.get_option("--face-value")->count() > 0;
+  const bool was_off = kept && !is_on(*kept);
+  const bool is_told_off = app.get_option("--no-money")->count() > 0 || !is_on(money);
+  if (is_told_off || (was_off && !is_face_given)) {
+    auto note = settle_none(app, !is_told_off, money);
+    money.test.is_so = kept && kept->test.is_so;
+    return note;
   }
-  return taken.empty() ? "" : "as at the last start: " + taken;
+  std::string note;
+  if (kept && !was_off) {
+    note = take_terms(app, *kept, money);
+  } else if (app.get_option("--penalty-escrow")->count() == 0) {
+    COMMENSAL_ASSIGN(money.penalty_escrow, money.escrow.times(Amount(2)));
+  }
+  COMMENSAL_TRY(settle_test_money(app, is_local, kept, money));
+  return note;
 }
 
 core::Result<void> check_rules(const CLI::App& app, const ledger::Config& asked,
@@ -240,10 +347,28 @@ core::Result<void> check_rules(const CLI::App& app, const ledger::Config& asked,
   return {};
 }
 
+std::string words_about(const gateway::MoneyConfig& money, double audit_floor) {
+  if (!is_on(money)) {
+    return fmt::format(
+        "no money: a provider that is caught loses nothing but its key, {:.3g} % of the answers "
+        "are audited, requests cost nothing; --face-value 100000 changes that",
+        100 * audit_floor);
+  }
+  if (money.test.is_granted) {
+    return fmt::format(
+        "test money, which nobody has paid for: a new account gets {} of credit ({} requests), a "
+        "new provider what it lacks of a stake of {}; --no-test-money: nobody gets any",
+        to_text(money.test.credit), kTestRequests, to_text(money.stake_min));
+  }
+  if (!money.test.is_so) return "";
+  return "what is in this ledger is test money, and nobody gets more; for other money name another "
+         "--data-dir";
+}
+
 std::vector<std::string> doubts_about(const gateway::MoneyConfig& money, const Amount& escrow) {
   const auto threshold = ticket::threshold_of(money.win_probability);
   const auto won = money.face_value.plus(money.rules.auditor_fee);
-  if (!threshold || !won || money.face_value == Amount()) return {};
+  if (!threshold || !won || !is_on(money)) return {};
   std::vector<std::string> doubts;
   const Amount cost = ticket::expected_value(*won, *threshold);
   if (money.price < cost) {

@@ -75,7 +75,9 @@ core::Result<Json> send_transaction(client::Client& client, const crypto::Secret
 
 void print_balances(const Json& balances) {
   const std::string name = text_in(balances, "name");
-  fmt::print("{}{}\n", text_in(balances, "owner"), name.empty() ? "" : "  " + name);
+  const bool is_test = member(balances, "test_money") == true;
+  fmt::print("{}{}{}\n", text_in(balances, "owner"), name.empty() ? "" : "  " + name,
+             is_test ? "  (test money)" : "");
   const Json& kinds = member(balances, "balances");
   if (kinds.empty()) fmt::print("has nothing in this ledger\n");
   print_members(kinds);

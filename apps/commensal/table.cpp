@@ -163,9 +163,8 @@ constexpr Command kTable[] = {
      "commensal gateway\n"
      "commensal gateway --http 0.0.0.0:8080 --providers 0.0.0.0:8090 --data-dir gateway-state\n"
      "commensal gateway --http 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem\n"
-     "commensal gateway --audit-probability 0.01\n"
-     "commensal gateway --price 12000 --face-value 100000 --win-probability 0.1 "
-     "--stake-min 1000000 --escrow 20000000",
+     "commensal gateway --audit-probability 0.2 --no-money\n"
+     "commensal gateway --price 24000 --face-value 200000 --escrow 40000000 --no-test-money",
      declare_gateway},
     {"ledger", kOperators, "check and show its money",
      "Run a gateway's journal of money again, or show what everybody has",

@@ -271,7 +271,7 @@ TEST_F(MoneySystem, AGatewayWhoseStakesDeterNobodyDoesNotStart) {
     return complaint_of(arguments);
   };
   EXPECT_THAT(
-      said_with({}),
+      said_with({"--stake-min", "0"}),
       HasSubstr("a stake of 0 (--stake-min) deters nobody: a wrong answer saves up to 10000"));
   EXPECT_THAT(said_with({"--stake-min", "23157"}), HasSubstr("give --stake-min 23158 or more"));
   EXPECT_THAT(said_with({"--stake-min", "23158", "--no-audit-by-risk"}),
@@ -303,7 +303,7 @@ TEST_F(MoneySystem, WhatCannotBeIsRefusedInOneLine) {
             std::string::npos)
       << refused.error().message;
   int status = -1;
-  run({"gateway", "--price", "5"}, status);
+  run({"gateway", "--no-money", "--price", "5"}, status);
   EXPECT_NE(status, 0);
   run({"gateway", "--face-value", "-5"}, status);
   EXPECT_NE(status, 0);
@@ -311,8 +311,8 @@ TEST_F(MoneySystem, WhatCannotBeIsRefusedInOneLine) {
 
 // What was refused of a private model was told to everybody.
 TEST_F(MoneySystem, WhoRefusesEverythingIsShownSoOnPublicModelsAlone) {
-  start_gateway({"--price", "2", "--face-value", "10", "--stake-min", "1", "--hash-chain-depth",
-                 "10", "--escrow", "1000000"});
+  start_gateway({"--price", "2", "--face-value", "10", "--win-probability", "0.01", "--stake-min",
+                 "1", "--hash-chain-depth", "10", "--escrow", "1000000"});
   ask({"account", "deposit", "operator", "1000"});
   const auto provider =
       start_provider("dear", {"--hash-chain-depth", "10", "--pay-min", "1000000", "--stake", "1"});

@@ -79,7 +79,8 @@ TEST_F(Newcomer, MistakesAreAnsweredInOneLineThatHelps) {
       {{"gateway", "--http", "8081"}, "--http '8081', expected IP:PORT"},
       {{"gateway", "--providers", "8081"}, "--providers '8081', expected IP:PORT"},
       {{"gateway", "--memory", "1000"}, "--memory"},
-      {{"gateway", "--data-dir", folder_.at("poor"), "--price", "5"}, "--price needs --face-value"},
+      {{"gateway", "--data-dir", folder_.at("poor"), "--no-money", "--price", "5"},
+       "--price needs --face-value"},
   };
   for (const auto& row : cases) {
     int status = 0;
@@ -103,8 +104,10 @@ TEST_F(Newcomer, ErrorsAreJsonWhereJsonIsAskedFor) {
 }
 
 TEST_F(Newcomer, TheFirstStepsOfReadmeWork) {
-  start_gateway();
-  const auto provider = start_provider("one");
+  money_ = Money::kByDefault;
+  const Words quick = {"--hash-chain-depth", "14"};  // so that a first start takes no ten seconds
+  start_gateway(quick);
+  const auto provider = start_provider("one", quick);
   wait_for(folder_.at("one.log"), "connected to 127.0.0.1:" + provider_port_);
   const std::string token = folder_.at("alice.token");
   ask({"account", "create", "alice", "--save", token}, token_file_);
@@ -199,8 +202,8 @@ TEST_F(Newcomer, ModelsTokensAndAccountsCanBeChangedAndEnded) {
 TEST_F(Newcomer, WrongPortsAreNamed) {
   start_gateway();
   int status = 0;
-  EXPECT_THAT(complaint({"gateway", "--data-dir", folder_.at("other"), "--http", "127.0.0.1:0",
-                         "--providers", "127.0.0.1:" + provider_port_},
+  EXPECT_THAT(complaint({"gateway", "--no-money", "--data-dir", folder_.at("other"), "--http",
+                         "127.0.0.1:0", "--providers", "127.0.0.1:" + provider_port_},
                         status),
               HasSubstr("the port is in use"));
   EXPECT_EQ(status, 1);
@@ -301,8 +304,8 @@ TEST_F(Newcomer, ARolloutWithoutAProviderSaysSoAtOnce) {
 }
 
 TEST_F(Newcomer, MoneyForAnAddressThatNobodyHasSeenIsConfirmed) {
-  start_gateway({"--price", "2", "--face-value", "10", "--stake-min", "1", "--hash-chain-depth",
-                 "10", "--escrow", "1000"});
+  start_gateway({"--price", "2", "--face-value", "10", "--win-probability", "0.01", "--stake-min",
+                 "1", "--hash-chain-depth", "10", "--escrow", "1000"});
   const Words stranger = {"account", "deposit", "0x52908400098527886e0f7030069857d2e4169ee8", "5"};
   int status = 0;
   EXPECT_THAT(complaint(at_gateway(stranger, token_file_), status),

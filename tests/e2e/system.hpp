@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/rng.hpp>
@@ -32,6 +33,9 @@ inline void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::millisec
 /// A gateway on fixed ports, so that it can come back at the same place.
 class System : public ::testing::Test {
  protected:
+  /// What gateways are started with besides: without money, until a test names terms, and then with
+  /// money of which nobody is given any; or nothing.
+  enum class Money : std::uint8_t { kAsNamed, kByDefault };
   void start_gateway(const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments = {"gateway",
                                           "--data-dir",
@@ -42,6 +46,7 @@ class System : public ::testing::Test {
                                           "127.0.0.1:" + provider_port_,
                                           "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
+    add_money(arguments);
     gateway_ = std::make_unique<Process>(arguments, folder_.at("gateway.log"));
     const Json said = Json::parse(gateway_->read_line());
     const std::string url = said.at("http");
@@ -50,6 +55,16 @@ class System : public ::testing::Test {
     token_file_ = said.at("operator_token_file");
     gateway_key_ = said.at("gateway_key");
     pin_ = said.at("pin");
+  }
+  void add_money(std::vector<std::string>& arguments) {
+    if (money_ == Money::kByDefault) return;
+    const auto has = [&](const char* name) { return std::ranges::count(arguments, name) > 0; };
+    has_terms_ = has_terms_ || has("--face-value");
+    if (!has_terms_) return void(arguments.emplace_back("--no-money"));
+    arguments.emplace_back("--no-test-money");
+    for (const char* name : {"--escrow", "--penalty-escrow"}) {
+      if (!has(name)) arguments.insert(arguments.end(), {name, "0"});
+    }
   }
   std::unique_ptr<Process> start_provider(const std::string& name,
                                           const std::vector<std::string>& more = {}) {
@@ -98,6 +113,8 @@ class System : public ::testing::Test {
   std::string http_port_ = "0", provider_port_ = "0", token_file_, last_error_;
   std::string data_ = "gateway", scheme_ = "http://", http_host_ = "127.0.0.1";
   std::string gateway_key_, pin_;
+  Money money_ = Money::kAsNamed;
+  bool has_terms_ = false;
   std::string address_;  // of the provider that was started last
   std::unique_ptr<Process> gateway_;
 };

@@ -57,12 +57,18 @@ Result<int> give_token(const AccountArguments& options, const client::AccountInf
   const bool is_hidden = saved && !options.save.empty();
   Json json = {{"name", account.name}, {"role", account.role}};
   if (!is_hidden) json["token"] = account.token;
+  if (!account.test_credit.empty()) json["test_credit"] = account.test_credit;
   if (options.json) {
     fmt::print("{}\n", json.dump(2));
   } else if (is_hidden) {
     print_account(account);
   } else {
     fmt::print("{}\n", account.token);
+  }
+  if (!account.test_credit.empty() && !options.json) {
+    // Not on the token's own line, which programs read.
+    fmt::print(stderr, "{} has {} of test money to spend on requests\n", account.name,
+               account.test_credit);
   }
   if (!saved) return tl::unexpected(saved.error());
   if (const auto shown = check_output(); !shown) {

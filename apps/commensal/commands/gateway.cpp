@@ -14,6 +14,7 @@
 #include <commensal/base/core/rates.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
+#include <commensal/serve/tls/certificate.hpp>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -34,7 +35,6 @@ struct GatewayArguments {
   WorkerOptions worker;
   std::string http = "127.0.0.1:8080";
   std::string providers = "127.0.0.1:8090";
-  protocol::Amount escrow;
   const CLI::App* app = nullptr;
   bool json = false;
 };
@@ -101,11 +101,11 @@ Result<core::Endpoint> endpoint_of(const char* option, const std::string& text) 
   return *std::move(where);
 }
 
-/// Tops the gateway's escrow up: what its own account lacks for that is booked as a deposit, since
-/// its key is the ledger's operator.
-Result<void> fill_escrow(gateway::Gateway& gateway, const protocol::Amount& wanted) {
+/// Tops an escrow of the gateway's up: what its own account lacks for that is booked as a deposit,
+/// since its key is the ledger's operator.
+Result<void> fill(gateway::Gateway& gateway, AccountKind kind, const protocol::Amount& wanted) {
   const ledger::State& ledger = gateway.ledger();
-  const protocol::Amount there = ledger.balance(gateway.address(), AccountKind::kEscrow);
+  const protocol::Amount there = ledger.balance(gateway.address(), kind);
   if (there >= wanted) return {};
   COMMENSAL_ASSIGN(const protocol::Amount lacking, wanted.minus(there));
   const protocol::Amount own = ledger.balance(gateway.address(), AccountKind::kAvailable);
@@ -114,7 +114,7 @@ Result<void> fill_escrow(gateway::Gateway& gateway, const protocol::Amount& want
     COMMENSAL_ASSIGN(const protocol::Amount paid, lacking.minus(own));
     COMMENSAL_TRY(gateway.deposit(gateway.address(), paid, rng.next_digest()));
   }
-  return gateway.fund(AccountKind::kEscrow, lacking);
+  return gateway.fund(kind, lacking);
 }
 
 /// The honesty inequality, with these settings (docs/verification.md).
@@ -182,7 +182,11 @@ Result<int> run(GatewayArguments& options) {
   COMMENSAL_ASSIGN(const core::Endpoint providers, endpoint_of("--providers", options.providers));
   options.daemon.provider_address = providers.text();
   gateway::MoneyConfig& money = options.daemon.gateway.money;
-  COMMENSAL_ASSIGN(const std::string note, settle_terms(*options.app, options.folder, money));
+  const bool is_local = tls::is_loopback(http.host) && tls::is_loopback(providers.host);
+  COMMENSAL_ASSIGN(const std::string kept,
+                   settle_terms(*options.app, options.folder, is_local, money));
+  const std::string about = words_about(money, options.daemon.gateway.audit_probability);
+  const std::string note = kept + (kept.empty() || about.empty() ? "" : "; ") + about;
   if (!note.empty()) fmt::print(stderr, "note: {}\n", note);
   EventLog log;
   options.daemon.engines = options.worker.engines({});
@@ -196,7 +200,9 @@ Result<int> run(GatewayArguments& options) {
   Result<void> funded;
   std::vector<std::string> doubts;
   daemon->ask([&](gateway::Gateway& gateway) {
-    funded = fill_escrow(gateway, options.escrow);
+    funded = fill(gateway, AccountKind::kEscrow, money.escrow).and_then([&] {
+      return fill(gateway, AccountKind::kPenaltyEscrow, money.penalty_escrow);
+    });
     doubts = doubts_about(gateway.money(),
                           gateway.ledger().balance(gateway.address(), AccountKind::kEscrow));
   });
@@ -317,9 +323,6 @@ Run declare_gateway(CLI::App& app) {
       ->capture_default_str();
   options->app = &app;
   declare_money(app, gateway.money);
-  add_amount(app, "--escrow", options->escrow,
-             "Top up the escrow, which pays winning tickets, to so much: what the gateway lacks is "
-             "booked as a deposit of its own");
   app.add_flag("--json", options->json, "Print addresses as one line of JSON");
   return [options] { return run(*options); };
 }

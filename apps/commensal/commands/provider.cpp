@@ -137,6 +137,8 @@ Result<int> run(ProviderArguments& options) {
   COMMENSAL_TRY(guest.join());
   options.daemon.why_paused = guest.why_paused();
   const core::SystemClock clock;
+  const std::string work = hash_chain_note(options.folder, options.daemon.purse, clock);
+  if (!work.empty()) fmt::print(stderr, "note: {}\n", work);
   COMMENSAL_ASSIGN(const auto metrics, serve_metrics(options, clock));
   COMMENSAL_ASSIGN(const auto daemon,
                    daemon::ProviderDaemon::start(

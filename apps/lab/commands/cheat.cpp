@@ -24,7 +24,7 @@ constexpr int kLookEveryMs = 200;
 struct CheatArguments {
   daemon::ProviderDaemonConfig daemon;
   std::string folder;
-  std::string stake = "0";
+  std::string stake = "1000000";
   bool json = false;
 };
 

@@ -45,7 +45,7 @@ core::Result<std::unique_ptr<Fort>> Fort::build(const core::Path& program, const
   const std::string encryption = is_tls ? "--tls" : "--plain";
   COMMENSAL_TRY(fort->start(
       "gateway", {program.string(), "gateway", encryption, "--http", "127.0.0.1:0", "--providers",
-                  "127.0.0.1:0", "--turn-ms-max", std::to_string(kTurnMsMax)}));
+                  "127.0.0.1:0", "--no-money", "--turn-ms-max", std::to_string(kTurnMsMax)}));
   const auto said = nlohmann::json::parse(fort->first_line_, nullptr, false);
   if (!said.is_object()) {
     return core::fail(core::ErrorCode::kUnavailable, "the gateway says '{}'", fort->first_line_);
