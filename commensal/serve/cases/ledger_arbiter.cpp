@@ -45,8 +45,7 @@ arbiter::Setup setup_of(const ledger::Dispute& dispute) {
 }
 
 Result<void> LedgerArbiter::check(const ledger::Dispute& dispute) const {
-  const core::ManualClock clock;
-  COMMENSAL_TRY(arbiter::Referee::open(setup_of(dispute), clock));
+  COMMENSAL_TRY(arbiter::Referee::open(setup_of(dispute), clock_));
   if (arbiter::has_fixed_input(dispute.receipt.job)) return {};
   return core::fail(core::ErrorCode::kUnsupported,
                     "what the step was computed from is not fixed by the job");
@@ -54,10 +53,15 @@ Result<void> LedgerArbiter::check(const ledger::Dispute& dispute) const {
 
 Result<ledger::Standing> LedgerArbiter::stand(const ledger::Dispute& dispute,
                                               std::span<const Said> moves) const {
-  const core::ManualClock clock;
-  COMMENSAL_ASSIGN(const auto referee,
-                   arbiter::Referee::after(setup_of(dispute), said_by_sides(moves), clock));
-  return standing_of(referee);
+  const arbiter::Setup setup = setup_of(dispute);
+  const core::Digest id = arbiter::id_of(setup);
+  const std::lock_guard lock(mutex_);
+  const auto* const known = courses_.find(id);
+  arbiter::Course& course =
+      known != nullptr ? **known : *courses_.add(id, std::make_unique<arbiter::Course>(clock_));
+  COMMENSAL_TRY(course.open(setup));
+  COMMENSAL_TRY(course.go_to(said_by_sides(moves)));
+  return standing_of(course.referee());
 }
 
 }  // namespace commensal::cases

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/limits_disputes.hpp>
+#include <commensal/base/core/recently_used.hpp>
 #include <commensal/trade/pay/ledger/arbiter.hpp>
-#include <commensal/verify/arbiter/referee.hpp>
+#include <commensal/verify/arbiter/course.hpp>
+#include <memory>
+#include <mutex>
 
 /// Accusations, as the parties and the ledger see them: the ledger knows nothing of models and the
 /// arbiter nothing of money; here they meet.
@@ -12,13 +16,21 @@ namespace commensal::cases {
 arbiter::Setup setup_of(const ledger::Dispute& dispute);
 std::vector<arbiter::Said> said_by_sides(std::span<const ledger::Arbiter::Said> moves);
 
-/// The rules of disputes for a ledger: those of arbiter::Referee, which it runs anew over all moves
-/// each time, so that nothing is kept but what the journal has. Thread-safety: any thread.
+/// The rules of disputes for a ledger: those of arbiter::Referee. The disputes that were asked
+/// about last are kept, so that each of their moves is judged once; whatever is not kept, after a
+/// start or where a move was taken back, is made of the moves that are given. Thread-safety: any
+/// thread.
 class LedgerArbiter final : public ledger::Arbiter {
  public:
   core::Result<void> check(const ledger::Dispute& dispute) const override;
   core::Result<ledger::Standing> stand(const ledger::Dispute& dispute,
                                        std::span<const Said> moves) const override;
+
+ private:
+  const core::ManualClock clock_;  // stands still
+  mutable std::mutex mutex_;
+  mutable core::RecentlyUsed<core::Digest, std::unique_ptr<arbiter::Course>> courses_{
+      limits::kCoursesMax};  // by dispute; guarded by mutex_
 };
 
 }  // namespace commensal::cases

@@ -12,10 +12,10 @@ using core::ErrorCode;
 using core::Result;
 using ledger::CaseStatus;
 
-bool has_turn(const Case& at, Side side) {
+bool has_turn(const Case& at, Side side, const ledger::Arbiter& arbiter) {
   if (at.status == CaseStatus::kAccused) return side == Side::kProvider;
   if (at.status != CaseStatus::kContested) return false;
-  const auto standing = LedgerArbiter().stand(at.dispute, at.moves);
+  const auto standing = arbiter.stand(at.dispute, at.moves);
   if (!standing) return false;
   return side == Side::kProvider ? standing->provider_owes : standing->accuser_owes;
 }

@@ -21,7 +21,7 @@ struct Case {
 };
 
 /// Whether it is this side's turn: who is accused contests or concedes, then who owes a move moves.
-bool has_turn(const Case& at, arbiter::Side side);
+bool has_turn(const Case& at, arbiter::Side side, const ledger::Arbiter& arbiter);
 
 /// Plays sides of cases by engines of their models. It may run a model: for off the loop.
 /// Thread-safety: one thread at a time.
@@ -34,8 +34,8 @@ class Party {
 
   /// What this side says next: an accused provider contests where it gets the outputs that it
   /// signed when it computes the step again, and concedes where it does not (cards do flip bits).
-  /// `inputs` are those of the step, `model` is its file. A case takes two runs of the model, two
-  /// more where its engine has played another meanwhile, or was dropped. Precondition: has_turn().
+  /// `inputs` are those of the step, `model` is its file. A case takes a run of the model or two,
+  /// again where its engine has played another meanwhile, or was dropped. Precondition: has_turn().
   /// Errors: those of the engines and of Engine::argue.
   core::Result<ledger::Body> next(const Case& at, arbiter::Side side,
                                   const tensor::NamedTensors& inputs, const core::Path& model,

@@ -206,7 +206,8 @@ void Accusations::play(const Key& key) {
   if (!mine_.contains(key) || playing_.contains(key) || closing_.stop_requested()) return;
   const CaseRow* const row = deps_.bank.state().cases.find(key);
   if (row->status != CaseStatus::kContested) return;
-  if (!cases::has_turn(case_of(key, *row), arbiter::Side::kChallenger)) return;
+  if (!cases::has_turn(case_of(key, *row), arbiter::Side::kChallenger, deps_.bank.arbiter()))
+    return;
   playing_.insert(key);
   with_material(receipt_of(*row),
                 [this, key](const MaterialPtr& material) { compute(key, material); });
@@ -284,7 +285,7 @@ std::optional<cases::Brief> Accusations::next(const crypto::Address& party,
     const bool may_see = job.auditors == protocol::AuditorClass::kPublic;
     if (!accuses && (row.dispute.accused == job.provider || !may_see)) continue;
     const cases::Case at = case_of(key, row);
-    if (!cases::has_turn(at, side)) continue;
+    if (!cases::has_turn(at, side, deps_.bank.arbiter())) continue;
     const auto record = deps_.book.find(receipt_of(row));
     if (!record) continue;
     tensor::NamedTensors inputs;

@@ -61,6 +61,7 @@ class Bank {
 
   const crypto::Address& address() const { return address_; }
   const ledger::State& state() const { return book_->state(); }
+  const ledger::Arbiter& arbiter() const { return arbiter_; }
   /// The key that the gateway audits with: fees and bounties go to an account of its own.
   crypto::SecretKey auditor_key() const { return derived_key("commensal/auditor/v1", ""); }
   /// Of an account of the gateway: what its token may spend.

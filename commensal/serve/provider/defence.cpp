@@ -85,7 +85,8 @@ void Defence::retry(const Key& key) {
 
 void Defence::answer(const Key& key) {
   const std::shared_ptr<Known> known = cases_.at(key);
-  if (computing_.contains(key) || !cases::has_turn(known->at, arbiter::Side::kProvider)) return;
+  if (computing_.contains(key)) return;
+  if (!cases::has_turn(known->at, arbiter::Side::kProvider, arbiter_)) return;
   computing_.insert(key);
   const auto body = std::make_shared<Result<ledger::Body>>();
   deps_.loop.offload(

@@ -59,6 +59,7 @@ class Defence final : public std::enable_shared_from_this<Defence> {
   void say(const Key& key, core::Result<ledger::Body> body);
 
   Dependencies deps_;
+  const cases::LedgerArbiter arbiter_;
   std::string session_token_;
   std::uint64_t stream_ = 0;
   std::map<Key, std::shared_ptr<Known>> cases_;

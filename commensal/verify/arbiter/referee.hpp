@@ -58,6 +58,7 @@ struct Setup {
     archive.field("accused", self.accused);
     archive.field("move_ms_max", self.move_ms_max);
   }
+  bool operator==(const Setup&) const = default;
 };
 
 /// Who is on the provider's side.
@@ -77,6 +78,7 @@ struct Said {
     archive.field("side", self.side);
     archive.field("move", self.move);
   }
+  bool operator==(const Said&) const = default;
 };
 
 /// The rules of a dispute: which move is next, and whether a move that arrives is true to what its
