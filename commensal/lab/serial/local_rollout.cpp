@@ -60,8 +60,9 @@ Result<std::unique_ptr<LocalRollout>> LocalRollout::open(const Outside& outside,
   };
   COMMENSAL_ASSIGN(auto computing, session());
   COMMENSAL_ASSIGN(auto auditing, session());
-  const receipt::ModelRoots roots = receipt::model_roots(*options.graph);
-  auto honest = std::make_unique<rollout::SessionEngine>(std::move(computing), roots);
+  auto leaves = std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(*options.graph));
+  const receipt::ModelRoots roots = receipt::model_roots(*leaves);
+  auto honest = std::make_unique<rollout::SessionEngine>(std::move(computing), std::move(leaves));
   std::unique_ptr<LocalRollout> made(new LocalRollout(
       outside, std::move(options), {std::move(client), std::move(provider), std::move(auditor)},
       std::move(honest), std::move(auditing), roots));

@@ -72,11 +72,11 @@ Loaded no_rollouts() {
 
 class Bf16Engine final : public rollout::Engine {
  public:
-  Bf16Engine(graph::Session session, const receipt::ModelRoots& roots,
+  Bf16Engine(graph::Session session, std::shared_ptr<const receipt::ModelLeaves> leaves,
              std::shared_ptr<const graph::Graph> exact)
       : session_(std::move(session)),
-        roots_(roots),
-        stubborn_(std::move(exact), roots,
+        roots_(receipt::model_roots(*leaves)),
+        stubborn_(std::move(exact), std::move(leaves),
                   [this](const Values& inputs) { return run(1, inputs, std::nullopt, {}); }) {}
 
   const receipt::ModelRoots& roots() const override { return roots_; }
@@ -106,7 +106,8 @@ class Bf16Factory final : public rollout::EngineFactory {
     COMMENSAL_ASSIGN(const auto exact, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(const auto cheap, in_bf16(*exact));
     COMMENSAL_ASSIGN(auto session, graph::Session::create(cheap, {}));
-    return std::make_unique<Bf16Engine>(std::move(session), receipt::model_roots(*exact), exact);
+    auto leaves = std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(*exact));
+    return std::make_unique<Bf16Engine>(std::move(session), std::move(leaves), exact);
   }
 };
 

@@ -37,12 +37,12 @@ class Overwriting final : public graph::Tracer {
 
 }  // namespace
 
-Stubborn::Stubborn(std::shared_ptr<const graph::Graph> exact, const receipt::ModelRoots& roots,
-                   Answer answer)
+Stubborn::Stubborn(std::shared_ptr<const graph::Graph> exact,
+                   std::shared_ptr<const receipt::ModelLeaves> leaves, Answer answer)
     : exact_(std::move(exact)),
       answer_(std::move(answer)),
       advocate_(
-          *exact_, roots, nullptr,
+          *exact_, std::move(leaves), nullptr,
           [this](const Values& inputs, const graph::RunOptions& options) {
             return run(inputs, options);
           },

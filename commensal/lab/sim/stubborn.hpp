@@ -13,8 +13,8 @@ class Stubborn {
   /// What it puts out, by whatever means.
   using Answer = std::function<core::Result<receipt::Values>(const receipt::Values& inputs)>;
 
-  Stubborn(std::shared_ptr<const graph::Graph> exact, const receipt::ModelRoots& roots,
-           Answer answer);
+  Stubborn(std::shared_ptr<const graph::Graph> exact,
+           std::shared_ptr<const receipt::ModelLeaves> leaves, Answer answer);
   /// Errors: as Engine::argue.
   core::Result<rollout::Counsel> argue(const rollout::Argument& argument,
                                        const graph::RunOptions& options);

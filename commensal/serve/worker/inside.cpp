@@ -45,7 +45,7 @@ Result<std::unique_ptr<rollout::Engine>> honest_engine(
     std::shared_ptr<const core::MappedFile> model, const graph::SessionOptions& session,
     const std::vector<protocol::Feed>& feeds) {
   COMMENSAL_ASSIGN(rollout::Loaded made, rollout::load(std::move(model), session, feeds));
-  return std::make_unique<rollout::SessionEngine>(std::move(made.session), made.roots);
+  return std::make_unique<rollout::SessionEngine>(std::move(made.session), std::move(made.leaves));
 }
 
 /// One worker at work.

@@ -75,16 +75,6 @@ core::Result<Referee> Referee::open(Setup setup, const core::Clock& clock) {
   return Referee(std::move(setup), clock);
 }
 
-core::Result<Referee> Referee::after(Setup setup, std::span<const Said> moves,
-                                     const core::Clock& clock) {
-  COMMENSAL_ASSIGN(Referee referee, open(std::move(setup), clock));
-  for (std::size_t i = 0; i < moves.size(); ++i) {
-    const auto moved = referee.move(moves[i].side, moves[i].move);
-    if (!moved) return core::in_context(fmt::format("move {}", i), moved.error());
-  }
-  return referee;
-}
-
 bool Referee::owes(Side side) const { return row_of(phase_).owes[at(side)] && !moved_[at(side)]; }
 
 MoveKind Referee::due() const {

@@ -89,9 +89,6 @@ class Referee {
  public:
   /// Error: what is wrong with the receipt or with what opens it.
   static core::Result<Referee> open(Setup setup, const core::Clock& clock);
-  /// As it stands after these moves. Errors: those of open() and of the first move that is refused.
-  static core::Result<Referee> after(Setup setup, std::span<const Said> moves,
-                                     const core::Clock& clock);
 
   /// Errors, by name: kFailedPrecondition (over, out of order, twice), kDataLoss (a proof that does
   /// not hold), kInvalidArgument (malformed), kResourceExhausted (too many bytes),

@@ -5,7 +5,6 @@
 
 namespace commensal::rollout {
 
-using arbiter::Referee;
 using core::ErrorCode;
 using core::fail;
 using core::Result;
@@ -27,16 +26,6 @@ class Both final : public core::Pacer {
   core::Pacer& second_;
 };
 
-/// The dispute after all moves. Deadlines are the ledger's business: this clock stands still.
-Result<Referee> stand_of(const Argument& argument, const core::Clock& clock) {
-  arbiter::Setup setup = argument.setup;
-  setup.move_ms_max = arbiter::Setup().move_ms_max;
-  COMMENSAL_TRY(Referee::open(setup, clock));
-  auto referee = Referee::after(std::move(setup), argument.moves, clock);
-  if (referee) return referee;
-  return fail(ErrorCode::kFailedPrecondition, "the dispute: {}", referee.error().message);
-}
-
 /// Of their own memory, which is not the caller's.
 Values copies_of(const Values& values) {
   Values made;
@@ -46,6 +35,12 @@ Values copies_of(const Values& values) {
   return made;
 }
 
+bool are_same(const Values& a, const Values& b) {
+  return std::ranges::equal(a, b, [](const tensor::Tensor& x, const tensor::Tensor& y) {
+    return x.type() == y.type() && std::ranges::equal(x.bytes(), y.bytes());
+  });
+}
+
 bool has_texts(const Values& values) {
   return std::ranges::any_of(
       values, [](const tensor::Tensor& value) { return value.dtype() == tensor::DType::kString; });
@@ -53,9 +48,14 @@ bool has_texts(const Values& values) {
 
 }  // namespace
 
-Advocate::Advocate(const graph::Graph& graph, const receipt::ModelRoots& roots, core::Pacer* pacer,
-                   Run run, Voice voice)
-    : graph_(graph), roots_(roots), pacer_(pacer), run_(std::move(run)), voice_(std::move(voice)) {}
+Advocate::Advocate(const graph::Graph& graph, std::shared_ptr<const receipt::ModelLeaves> leaves,
+                   core::Pacer* pacer, Run run, Voice voice)
+    : graph_(graph),
+      leaves_(std::move(leaves)),
+      roots_(receipt::model_roots(*leaves_)),
+      pacer_(pacer),
+      run_(std::move(run)),
+      voice_(std::move(voice)) {}
 
 Result<void> Advocate::check(const Argument& argument, const graph::RunOptions& options) const {
   const protocol::Job& job = argument.setup.receipt.job;
@@ -71,6 +71,7 @@ Result<void> Advocate::check(const Argument& argument, const graph::RunOptions& 
     return fail(ErrorCode::kInvalidArgument, "{} inputs, expected {} of numbers",
                 argument.inputs.size(), graph_.inputs.size());
   }
+  if (speaks_for(argument)) return {};  // what it was made of has been checked
   const auto named = receipt::name_tensors(graph_, graph_.inputs, argument.inputs);
   if (receipt::state_root(named) != argument.setup.input_root) {
     return fail(ErrorCode::kInvalidArgument, "the inputs are not those of the dispute");
@@ -91,37 +92,45 @@ Result<Values> Advocate::rerun(const Values& inputs, graph::Tracer& tracer, core
   return run_(inputs, options);
 }
 
-Result<void> Advocate::prepare(const Argument& argument, const core::Digest& dispute) {
-  if (player_ != nullptr && dispute_ == dispute && side_ == argument.side) return {};
+bool Advocate::speaks_for(const Argument& argument) const {
+  return player_ != nullptr && setup_ == argument.setup && side_ == argument.side &&
+         are_same(inputs_, argument.inputs);
+}
+
+Result<void> Advocate::prepare(const Argument& argument) {
+  if (speaks_for(argument)) return {};
   forget();
-  if (leaves_ == nullptr) {
-    leaves_ = std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(graph_));
-  }
   dispute::Hand hand;
   hand.side = argument.side;
   hand.graph = std::shared_ptr<const graph::Graph>(std::shared_ptr<void>(), &graph_);
   hand.model = leaves_;
-  hand.inputs = copies_of(argument.inputs);
-  hand.rerun = [this, inputs = hand.inputs](graph::Tracer& tracer, core::Pacer* pacer) {
+  Values inputs = copies_of(argument.inputs);
+  hand.inputs = inputs;
+  hand.rerun = [this, inputs](graph::Tracer& tracer, core::Pacer* pacer) {
     return rerun(inputs, tracer, pacer);
   };
   COMMENSAL_ASSIGN(dispute::Player player, dispute::Player::prepare(std::move(hand), threads_));
   player_ =
       voice_ ? voice_(std::move(player)) : std::make_unique<dispute::Player>(std::move(player));
-  dispute_ = dispute;
+  setup_ = argument.setup;
   side_ = argument.side;
+  inputs_ = std::move(inputs);
   return {};
 }
 
 Result<Counsel> Advocate::argue(const Argument& argument, const graph::RunOptions& options) {
   COMMENSAL_TRY(check(argument, options));
-  const core::ManualClock clock;
-  COMMENSAL_ASSIGN(const Referee referee, stand_of(argument, clock));
+  arbiter::Setup setup = argument.setup;
+  setup.move_ms_max = arbiter::Setup().move_ms_max;
+  COMMENSAL_TRY(course_.open(setup));
+  if (const auto came = course_.go_to(argument.moves); !came) {
+    return fail(ErrorCode::kFailedPrecondition, "the dispute: {}", came.error().message);
+  }
   options_ = &options;
-  COMMENSAL_TRY(prepare(argument, referee.id()));
+  COMMENSAL_TRY(prepare(argument));
   Counsel counsel{player_->output_root(), {}};
-  COMMENSAL_ASSIGN(counsel.move, player_->answer(referee));
-  if (referee.outcome()) forget();
+  COMMENSAL_ASSIGN(counsel.move, player_->answer(course_.referee()));
+  if (course_.referee().outcome()) forget();
   return counsel;
 }
 

@@ -3,6 +3,7 @@
 
 #include <commensal/compute/graph/run_options.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
+#include <commensal/verify/arbiter/course.hpp>
 #include <commensal/verify/dispute/player.hpp>
 #include <commensal/verify/rollout/argument.hpp>
 #include <functional>
@@ -10,9 +11,9 @@
 
 namespace commensal::rollout {
 
-/// Speaks for sides of disputes about one model. Keeps the player of the last one, so that a whole
-/// dispute costs two runs of the model; without it (after a restart) it is made anew from the
-/// moves. Thread-safety: one thread at a time.
+/// Speaks for sides of disputes about one model. Keeps the player of the last one and where that
+/// stood, so that no move is judged or run twice; without them (after a restart) they are made
+/// anew from the moves. Thread-safety: one thread at a time.
 class Advocate {
  public:
   /// The run that the side stands by, without noise.
@@ -21,10 +22,10 @@ class Advocate {
   /// What the moves of a side are made by: what lab/'s liars differ in.
   using Voice = std::function<std::unique_ptr<dispute::Player>(dispute::Player&& player)>;
 
-  /// `graph` outlives it, and is the one whose nodes the runs show. `pacer` is the one that runs
-  /// have where their options name none; null: none.
-  Advocate(const graph::Graph& graph, const receipt::ModelRoots& roots, core::Pacer* pacer, Run run,
-           Voice voice = {});
+  /// `graph` outlives it, and is the one whose nodes the runs show; `leaves` are its own. `pacer`
+  /// is the one that runs have where their options name none; null: none.
+  Advocate(const graph::Graph& graph, std::shared_ptr<const receipt::ModelLeaves> leaves,
+           core::Pacer* pacer, Run run, Voice voice = {});
   Advocate(const Advocate&) = delete;
   Advocate& operator=(const Advocate&) = delete;
 
@@ -37,24 +38,33 @@ class Advocate {
 
   /// Whether it keeps tensors, in the memory of the session.
   bool keeps() const { return player_ != nullptr; }
-  void forget() { player_.reset(); }
+  void forget() {
+    player_.reset();
+    inputs_.clear();
+  }
 
  private:
   core::Result<void> check(const Argument& argument, const graph::RunOptions& options) const;
-  core::Result<void> prepare(const Argument& argument, const core::Digest& dispute);
+  /// Whether the player is one for this.
+  bool speaks_for(const Argument& argument) const;
+  core::Result<void> prepare(const Argument& argument);
   core::Result<receipt::Values> rerun(const receipt::Values& inputs, graph::Tracer& tracer,
                                       core::Pacer* pacer);
 
   const graph::Graph& graph_;
+  std::shared_ptr<const receipt::ModelLeaves> leaves_;
   receipt::ModelRoots roots_;
   core::Pacer* pacer_;
   Run run_;
   Voice voice_;
-  kernels::ThreadPool threads_{1};                      // hashes
-  std::shared_ptr<const receipt::ModelLeaves> leaves_;  // once it has argued
-  core::Digest dispute_{};                              // what player_ is for
-  arbiter::Side side_ = arbiter::Side::kProvider;
+  kernels::ThreadPool threads_{1};  // hashes
+  const core::ManualClock clock_;   // stands still: deadlines are the ledger's business
+  arbiter::Course course_{clock_};
   std::unique_ptr<dispute::Player> player_;
+  // What player_ is for.
+  arbiter::Setup setup_;
+  arbiter::Side side_ = arbiter::Side::kProvider;
+  receipt::Values inputs_;
   const graph::RunOptions* options_ = nullptr;  // of the present call
 };
 

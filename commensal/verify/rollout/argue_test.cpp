@@ -30,7 +30,7 @@ class CountingPacer final : public core::Pacer {
 std::unique_ptr<SessionEngine> honest(const core::Path& file, core::Pacer* pacer = nullptr) {
   auto made = load(file, {.pacer = pacer}, {});
   EXPECT_TRUE(made) << (made ? "" : made.error().message);
-  return std::make_unique<SessionEngine>(std::move(made->session), made->roots);
+  return std::make_unique<SessionEngine>(std::move(made->session), made->leaves);
 }
 
 dispute::Case case_of(const core::Path& file) {

@@ -20,10 +20,11 @@ Result<Counsel> Engine::argue(const Argument&, const graph::RunOptions&) {
   return core::fail(core::ErrorCode::kUnsupported, "this engine plays no disputes");
 }
 
-SessionEngine::SessionEngine(noise::NoisySession session, const receipt::ModelRoots& roots)
+SessionEngine::SessionEngine(noise::NoisySession session,
+                             std::shared_ptr<const receipt::ModelLeaves> leaves)
     : session_(std::move(session)),
-      roots_(roots),
-      advocate_(session_.graph(), roots_, session_.pacer(),
+      roots_(receipt::model_roots(*leaves)),
+      advocate_(session_.graph(), std::move(leaves), session_.pacer(),
                 [this](const Values& inputs, const graph::RunOptions& options) {
                   return session_.run(inputs, std::nullopt, options);
                 }) {}

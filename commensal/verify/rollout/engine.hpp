@@ -41,7 +41,8 @@ class Engine {
 /// The honest one: what the numeric specification says.
 class SessionEngine final : public Engine {
  public:
-  SessionEngine(noise::NoisySession session, const receipt::ModelRoots& roots);
+  /// `leaves`: of the session's graph.
+  SessionEngine(noise::NoisySession session, std::shared_ptr<const receipt::ModelLeaves> leaves);
   const receipt::ModelRoots& roots() const override { return roots_; }
   const graph::Graph& graph() const override { return session_.graph(); }
   core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,

@@ -11,7 +11,7 @@ core::Result<std::unique_ptr<Engine>> SessionEngineFactory::load(
   graph::SessionOptions options = options_;
   options.cancel = cancel;
   COMMENSAL_ASSIGN(Loaded made, rollout::load(model_file, options, feeds));
-  return std::make_unique<SessionEngine>(std::move(made.session), made.roots);
+  return std::make_unique<SessionEngine>(std::move(made.session), std::move(made.leaves));
 }
 
 }  // namespace commensal::rollout

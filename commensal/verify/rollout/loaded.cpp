@@ -15,7 +15,8 @@ core::Result<Loaded> load(std::shared_ptr<const core::MappedFile> model_file,
                           const std::vector<protocol::Feed>& feeds) {
   COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(std::move(model_file)));
   COMMENSAL_ASSIGN(auto session, noise::NoisySession::create(graph, options, feeds));
-  return Loaded{receipt::model_roots(*graph), std::move(session)};
+  return Loaded{std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(*graph)),
+                std::move(session)};
 }
 
 }  // namespace commensal::rollout

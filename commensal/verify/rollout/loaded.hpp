@@ -10,7 +10,7 @@ namespace commensal::rollout {
 
 /// A model out of its file, ready to run jobs that feed these outputs back.
 struct Loaded {
-  receipt::ModelRoots roots;
+  std::shared_ptr<const receipt::ModelLeaves> leaves;  // its weights are hashed once
   noise::NoisySession session;
 };
 /// What a model holds outside its file is refused: models come from anybody, and their files lie

@@ -17,8 +17,10 @@ class LazyEngine final : public rollout::Engine {
  public:
   explicit LazyEngine(std::unique_ptr<rollout::Engine> honest)
       : honest_(std::move(honest)),
-        stubborn_({std::shared_ptr<void>(), &honest_->graph()}, honest_->roots(),
-                  [this](const Values& inputs) { return run(1, inputs, std::nullopt, {}); }) {}
+        stubborn_(
+            {std::shared_ptr<void>(), &honest_->graph()},
+            std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(honest_->graph())),
+            [this](const Values& inputs) { return run(1, inputs, std::nullopt, {}); }) {}
 
   const receipt::ModelRoots& roots() const override { return honest_->roots(); }
   const graph::Graph& graph() const override { return honest_->graph(); }

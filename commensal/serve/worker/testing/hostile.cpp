@@ -334,7 +334,8 @@ int work_hostile() {
           const std::vector<protocol::Feed>& feeds) -> Result<std::unique_ptr<rollout::Engine>> {
     COMMENSAL_ASSIGN(rollout::Loaded made, rollout::load(std::move(model), session, feeds));
     return std::make_unique<HostileEngine>(
-        std::make_unique<rollout::SessionEngine>(std::move(made.session), made.roots), pages);
+        std::make_unique<rollout::SessionEngine>(std::move(made.session), std::move(made.leaves)),
+        pages);
   };
   return work(inside);
 }

@@ -16,7 +16,7 @@ class LyingEngine final : public Engine {
         session_(*graph::Session::create(graph_, {})),
         roots_(receipt::model_roots(*one.model)),
         advocate_(
-            *graph_, roots_, nullptr,
+            *graph_, one.model, nullptr,
             [this](const receipt::Values& inputs, const graph::RunOptions& options) {
               graph::Tracer nobody;
               dispute::Tampering tampering(*graph_, lie_,

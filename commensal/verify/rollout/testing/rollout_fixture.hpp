@@ -56,7 +56,9 @@ inline const std::vector<protocol::Feed> kFeeds = {{0, 0}, {1, 1}};
 inline std::unique_ptr<SessionEngine> engine_of(const std::shared_ptr<const graph::Graph>& graph) {
   auto session = noise::NoisySession::create(graph, {}, kFeeds);
   core::check(session.has_value(), "a session of a test's graph");
-  return std::make_unique<SessionEngine>(*std::move(session), receipt::model_roots(*graph));
+  return std::make_unique<SessionEngine>(
+      *std::move(session),
+      std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(*graph)));
 }
 
 /// Both parties' keys, and the job that they agree on.
