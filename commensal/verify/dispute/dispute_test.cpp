@@ -81,8 +81,13 @@ class Disputes : public ::testing::Test {
     const Case& one = *story.one;
     const Rerun honest = rerun_on(*story.session, one.inputs);
     const Rerun bent = lying(*one.graph, story.lie, honest);
-    auto true_player = Player::prepare(one.hand(arbiter::other(liar), honest), threads_);
-    auto false_player = Player::prepare(one.hand(liar, bent), threads_);
+    const auto prepare = [&](Side side, const Rerun& rerun) {
+      Hand hand = one.hand(side, rerun);
+      if (story.from % 2 == 0) hand.kept_bytes_max = 0;
+      return Player::prepare(std::move(hand), threads_);
+    };
+    auto true_player = prepare(arbiter::other(liar), honest);
+    auto false_player = prepare(liar, bent);
     if (!true_player || !false_player) return std::nullopt;
     if (true_player->output_root() == false_player->output_root()) return std::nullopt;
     const auto from = story.from % 3 == 0 ? std::nullopt : std::optional(story.from);

@@ -65,11 +65,23 @@ core::Result<Player> Player::prepare(Hand hand, kernels::ThreadPool& threads) {
   return player;
 }
 
+core::Result<std::vector<Tensor>> Player::record(std::int64_t kept_bytes_max) {
+  CheckpointRecorder recorder(*hand_.graph, *hand_.model, *threads_, kept_bytes_max);
+  auto outputs = hand_.rerun(recorder, nullptr);
+  if (!outputs) {
+    const bool is_short = outputs.error().code == core::ErrorCode::kResourceExhausted;
+    if (!is_short || !recorder.keeps()) return outputs;
+    recorder.take_runs();
+    return record(0);
+  }
+  COMMENSAL_ASSIGN(checkpoints_, std::move(recorder).take());
+  kept_ = recorder.take_runs();
+  return outputs;
+}
+
 core::Result<void> Player::run() {
   const graph::Graph& graph = *hand_.graph;
-  CheckpointRecorder recorder(graph, *hand_.model, *threads_);
-  COMMENSAL_ASSIGN(std::vector<Tensor> outputs, hand_.rerun(recorder, nullptr));
-  COMMENSAL_ASSIGN(checkpoints_, std::move(recorder).take());
+  COMMENSAL_ASSIGN(std::vector<Tensor> outputs, record(hand_.kept_bytes_max));
   std::vector<Bytes> leaves;
   for (const arbiter::CheckpointLeaf& leaf : checkpoints_) leaves.push_back(arbiter::encode(leaf));
   trace_tree_ = Tree(std::move(leaves));
@@ -115,13 +127,13 @@ TensorProof Player::prove(graph::ValueId id, std::optional<std::uint64_t> checkp
       return proof;
     }
   }
-  for (std::size_t i = 0; captured_ != nullptr && i < captured_->runs().size(); ++i) {
-    const std::size_t n = captured_->first() + i;
+  for (std::size_t i = 0; captured_ && i < captured_->runs.size(); ++i) {
+    const std::size_t n = captured_->first + i;
     const auto found = std::ranges::find(graph.nodes[n].outputs, id);
     if (found == graph.nodes[n].outputs.end()) continue;
     proof.origin = arbiter::Origin::kNode;
     proof.output = static_cast<std::uint32_t>(found - graph.nodes[n].outputs.begin());
-    proof.facts = captured_->runs()[i].leaf.outputs[proof.output];
+    proof.facts = captured_leaves_[i].outputs[proof.output];
     proof.maker = graph_tree_.prove(hand_.model->inputs + n);
     proof.holder = segment_tree_.prove(i);
     return proof;
@@ -134,8 +146,8 @@ std::optional<std::uint64_t> Player::checkpoint_before(const Referee& referee) c
   return segment > 0 ? std::optional(segment - 1) : std::nullopt;
 }
 
-const SegmentCapture::NodeRun& Player::node_run(const Referee& referee) const {
-  return captured_->runs()[referee.file().words[0].trace.index];
+const NodeRun& Player::node_run(const Referee& referee) const {
+  return captured_->runs[referee.file().words[0].trace.index];
 }
 
 // ---- moves ------------------------------------------------------------------------------
@@ -193,24 +205,38 @@ core::Result<void> Player::check_own_words(const Referee& referee) const {
 }
 
 core::Result<void> Player::capture(const Referee& referee) {
-  if (captured_ != nullptr) return {};
+  if (captured_) return {};
   const std::uint64_t segment = referee.file().words[0].checkpoint.index;
   if (segment >= checkpoints_.size()) {
     return core::fail(core::ErrorCode::kFailedPrecondition, "segment {} of {}", segment,
                       checkpoints_.size());
   }
-  auto captured = std::make_unique<SegmentCapture>(*hand_.graph, segment, *threads_);
-  const auto run = hand_.rerun(*captured, captured.get());
-  if (!captured->is_done()) {
-    if (!run) return tl::unexpected(run.error());
-    return core::fail(core::ErrorCode::kInternal,
-                      "the model ran twice and differed: no dispute about it can be played");
+  const std::uint64_t nodes = hand_.graph->nodes.size();
+  const std::size_t first = arbiter::segment_first(nodes, segment);
+  const std::size_t end = arbiter::segment_first(nodes, segment + 1);
+  if (kept_) {
+    const auto begin = std::move_iterator(kept_->runs.begin());
+    captured_ = Segment{first, {begin + first, begin + end}};
+    kept_.reset();
+  } else {
+    COMMENSAL_ASSIGN(captured_, run_segment(first, end - first));
   }
   std::vector<Bytes> leaves;
-  for (const auto& node : captured->runs()) leaves.push_back(arbiter::encode(node.leaf));
+  for (std::size_t i = 0; i < captured_->runs.size(); ++i) {
+    captured_leaves_.push_back(captured_->leaf(i, *threads_));
+    leaves.push_back(arbiter::encode(captured_leaves_.back()));
+  }
   segment_tree_ = Tree(std::move(leaves));
-  captured_ = std::move(captured);
   return {};
+}
+
+core::Result<Segment> Player::run_segment(std::size_t first, std::size_t count) {
+  SegmentCapture capture(*hand_.graph, first, count);
+  const auto run = hand_.rerun(capture, &capture);
+  if (capture.is_done()) return std::move(capture).take();
+  if (!run) return tl::unexpected(run.error());
+  return core::fail(core::ErrorCode::kInternal,
+                    "the model ran twice and differed: no dispute about it can be played");
 }
 
 const Tree& Player::output_tree(const Referee& referee) {
@@ -222,7 +248,7 @@ const Tree& Player::output_tree(const Referee& referee) {
 
 const Tree& Player::steps_tree(const Referee& referee) {
   if (steps_tree_.size() == 0) {
-    const SegmentCapture::NodeRun& node = node_run(referee);
+    const NodeRun& node = node_run(referee);
     const std::uint64_t element = tensor::element_bits(
         node.outputs[referee.output()], static_cast<std::int64_t>(referee.element()));
     steps_tree_ = Tree(bytes_of(values_of(referee.program(), node.inputs, element)), *threads_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/limits_disputes.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/verify/arbiter/referee.hpp>
 #include <commensal/verify/dispute/trace.hpp>
@@ -22,18 +23,20 @@ struct Hand {
   std::shared_ptr<const receipt::ModelLeaves> model;  // of the same graph
   std::vector<tensor::Tensor> inputs;                 // in the graph's order
   Rerun rerun;
+  std::int64_t kept_bytes_max = limits::kDisputeKeptBytesMax;  // of what was run: 0, nothing
 };
 /// A session's runs on the hand's inputs, which must outlive what is returned.
 Rerun rerun_on(graph::Session& session, const std::vector<tensor::Tensor>& inputs);
 
-/// One side of a dispute. Keeps the checkpoints' roots of a run, not what was run: it runs the
-/// model a second time, up to the end of the segment in question, and keeps that for what the
-/// arbiter wants to see of it. It may take a dispute over wherever it stands: what it lacks is made
-/// again, and is what was claimed. Thread-safety: one thread; `threads` hashes.
+/// One side of a dispute. Of a run it keeps the checkpoints' roots, and what was run where that is
+/// little; else it runs the model a second time, up to the end of the segment in question. That
+/// segment it keeps, for what the arbiter wants to see of it. It may take a dispute over wherever
+/// it stands: what it lacks is made again, and is what was claimed. Thread-safety: one thread;
+/// `threads` hashes.
 class Player {
  public:
-  /// Runs the model once. Error: kUnsupported for a model of which there is no trace; what the
-  /// session returns.
+  /// Runs the model once; again where what it keeps takes too much memory. Error: kUnsupported for
+  /// a model of which there is no trace; what the session returns.
   static core::Result<Player> prepare(Hand hand, kernels::ThreadPool& threads);
   Player(Player&&) = default;
   virtual ~Player() = default;
@@ -47,6 +50,7 @@ class Player {
  protected:
   Player(Hand hand, kernels::ThreadPool& threads) : hand_(std::move(hand)), threads_(&threads) {}
   core::Result<void> run();
+  core::Result<std::vector<tensor::Tensor>> record(std::int64_t kept_bytes_max);
   /// The values of the program's steps. `element` are the bits that this side put out.
   virtual std::vector<std::uint64_t> values_of(const arbiter::Program& program,
                                                const std::vector<tensor::Tensor>& inputs,
@@ -56,8 +60,9 @@ class Player {
   core::Result<core::Bytes> body_of(const arbiter::Referee& referee);
   /// That what this side has said before follows from its runs: what is shown of them lies there.
   core::Result<void> check_own_words(const arbiter::Referee& referee) const;
-  /// Runs the segment in question, where it has not been run yet.
+  /// Has the segment in question, and runs it where it was not kept.
   core::Result<void> capture(const arbiter::Referee& referee);
+  core::Result<Segment> run_segment(std::size_t first, std::size_t count);
   const Tree& output_tree(const arbiter::Referee& referee);
   const Tree& steps_tree(const arbiter::Referee& referee);
   core::Bytes claim(const arbiter::Referee& referee) const;
@@ -70,7 +75,7 @@ class Player {
   arbiter::TensorProof prove(graph::ValueId id, std::optional<std::uint64_t> checkpoint) const;
   std::optional<std::uint64_t> checkpoint_before(const arbiter::Referee& referee) const;
   /// The node in question, as it ran.
-  const SegmentCapture::NodeRun& node_run(const arbiter::Referee& referee) const;
+  const NodeRun& node_run(const arbiter::Referee& referee) const;
   arbiter::GraphSizes sizes() const;
 
   Hand hand_;
@@ -78,7 +83,9 @@ class Player {
   core::Digest output_root_{};
   std::vector<arbiter::CheckpointLeaf> checkpoints_;
   Tree trace_tree_, graph_tree_, weight_tree_, state_tree_;
-  std::unique_ptr<SegmentCapture> captured_;
+  std::optional<Segment> kept_;      // the whole run, until it is known which segment it is about
+  std::optional<Segment> captured_;  // that
+  std::vector<arbiter::TraceLeaf> captured_leaves_;
   Tree segment_tree_, output_tree_, steps_tree_;
 };
 

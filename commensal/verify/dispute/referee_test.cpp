@@ -302,7 +302,9 @@ TEST_F(RefereeTest, ACheckpointThatNoNodeMade) {
     const Rerun fickle = [&](graph::Tracer& tracer, core::Pacer* pacer) {
       return runs++ == 0 ? bent(tracer, pacer) : honest_(tracer, pacer);
     };
-    auto lies = Player::prepare(one_.hand(liar, fickle), threads_);
+    Hand hand = one_.hand(liar, fickle);
+    hand.kept_bytes_max = 0;  // it runs twice
+    auto lies = Player::prepare(std::move(hand), threads_);
     ASSERT_TRUE(lies);
     Player& provider = liar == Side::kProvider ? *lies : *provider_;
     Player& challenger = liar == Side::kProvider ? *challenger_ : *lies;
@@ -317,6 +319,27 @@ TEST_F(RefereeTest, ACheckpointThatNoNodeMade) {
     const auto found = arbiter::judge(*decoded);
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_EQ(arbiter::text_of(*found), outcome.reason);
+  }
+}
+
+// Two runs without what was kept, and one more where there is no memory to keep it.
+TEST_F(RefereeTest, WhatIsNotKeptIsRunAgain) {
+  for (const bool is_short : {false, true}) {
+    begin(3, 17, std::nullopt);
+    int runs = 0;
+    Hand hand = one_.hand(
+        Side::kChallenger,
+        [&](graph::Tracer& tracer, core::Pacer* pacer) -> core::Result<std::vector<Tensor>> {
+          auto made = honest_(tracer, pacer);
+          if (++runs > 1 || !is_short) return made;
+          return core::fail(core::ErrorCode::kResourceExhausted, "full");
+        });
+    if (!is_short) hand.kept_bytes_max = 1;
+    auto tells = Player::prepare(std::move(hand), threads_);
+    ASSERT_TRUE(tells) << tells.error().message;
+    play(*referee_, clock_, *provider_, *tells);
+    EXPECT_EQ(referee_->outcome()->ending, Ending::kProved) << referee_->outcome()->reason;
+    EXPECT_EQ(runs, is_short ? 3 : 2);
   }
 }
 

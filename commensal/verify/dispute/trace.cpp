@@ -20,17 +20,37 @@ arbiter::TensorFacts facts_of(const tensor::Tensor& tensor, kernels::ThreadPool&
   return {shaped_of(tensor.type()), crypto::merkle_root(leaf_hashes(tensor.bytes(), threads))};
 }
 
+NodeRun run_of(const kernels::Call& call, std::span<const tensor::Tensor> outputs) {
+  NodeRun run;
+  for (const tensor::Tensor* input : call.inputs) {
+    run.inputs.push_back(input == nullptr ? tensor::Tensor() : *input);
+  }
+  run.outputs.assign(outputs.begin(), outputs.end());
+  return run;
+}
+
 }  // namespace
+
+arbiter::TraceLeaf Segment::leaf(std::size_t i, kernels::ThreadPool& threads) const {
+  arbiter::TraceLeaf made;
+  made.node = static_cast<std::uint32_t>(first + i);
+  for (const tensor::Tensor& output : runs[i].outputs) {
+    made.outputs.push_back(facts_of(output, threads));
+  }
+  return made;
+}
 
 // ---- checkpoints ------------------------------------------------------------------------
 
 CheckpointRecorder::CheckpointRecorder(const graph::Graph& graph, const receipt::ModelLeaves& model,
-                                       kernels::ThreadPool& threads)
+                                       kernels::ThreadPool& threads, std::int64_t kept_bytes_max)
     : graph_(graph),
       model_(model),
       threads_(threads),
       values_(graph.values.size()),
-      ran_(graph.nodes.size()) {
+      ran_(graph.nodes.size()),
+      kept_bytes_left_(kept_bytes_max) {
+  if (kept_bytes_max > 0) kept_.emplace();
   const auto value = [this](graph::ValueId id) -> Live& {
     return values_[static_cast<std::size_t>(id)];
   };
@@ -50,7 +70,16 @@ bool CheckpointRecorder::outlives(const Live& value) const {
   return value.maker / side != value.last_reader / side || value.last_reader == graph_.nodes.size();
 }
 
-void CheckpointRecorder::after_node(const graph::Node& node, const kernels::Call&,
+void CheckpointRecorder::keep(const kernels::Call& call, std::span<const tensor::Tensor> outputs) {
+  if (!kept_) return;
+  for (const tensor::Tensor& output : outputs) kept_bytes_left_ -= output.type().bytes();
+  if (kept_bytes_left_ < 0) return kept_.reset();
+  kept_->runs.push_back(run_of(call, outputs));
+}
+
+std::optional<Segment> CheckpointRecorder::take_runs() { return std::exchange(kept_, {}); }
+
+void CheckpointRecorder::after_node(const graph::Node& node, const kernels::Call& call,
                                     std::span<const tensor::Tensor> outputs) {
   const auto index = index_of(graph_, node);
   if (!index || ran_[*index]) {
@@ -68,6 +97,7 @@ void CheckpointRecorder::after_node(const graph::Node& node, const kernels::Call
     Live& value = values_[static_cast<std::size_t>(node.outputs[o])];
     if (outlives(value)) value.facts = facts_of(outputs[o], threads_);
   }
+  keep(call, outputs);
 }
 
 core::Result<std::vector<arbiter::CheckpointLeaf>> CheckpointRecorder::take() && {
@@ -105,27 +135,11 @@ core::Result<std::vector<arbiter::CheckpointLeaf>> CheckpointRecorder::take() &&
 
 // ---- a segment --------------------------------------------------------------------------
 
-SegmentCapture::SegmentCapture(const graph::Graph& graph, std::size_t segment,
-                               kernels::ThreadPool& threads)
-    : graph_(graph),
-      threads_(threads),
-      first_(arbiter::segment_first(graph.nodes.size(), segment)),
-      count_(arbiter::segment_first(graph.nodes.size(), segment + 1) - first_) {}
-
 void SegmentCapture::after_node(const graph::Node& node, const kernels::Call& call,
                                 std::span<const tensor::Tensor> outputs) {
   const auto index = index_of(graph_, node);
-  if (!index || *index < first_ || is_done()) return;
-  NodeRun run;
-  for (const tensor::Tensor* input : call.inputs) {
-    run.inputs.push_back(input == nullptr ? tensor::Tensor() : *input);
-  }
-  run.outputs.assign(outputs.begin(), outputs.end());
-  run.leaf.node = static_cast<std::uint32_t>(*index);
-  for (const tensor::Tensor& output : outputs) {
-    run.leaf.outputs.push_back(facts_of(output, threads_));
-  }
-  runs_.push_back(std::move(run));
+  if (!index || *index < made_.first || is_done()) return;
+  made_.runs.push_back(run_of(call, outputs));
 }
 
 }  // namespace commensal::dispute

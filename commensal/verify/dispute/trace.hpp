@@ -10,21 +10,39 @@
 
 namespace commensal::dispute {
 
-/// Makes the checkpoints of a run: hashes the values that outlive their segment, as they come, and
-/// keeps none. Thread-safety: as Tracer.
+/// What went into a node, and what came out of it.
+struct NodeRun {
+  std::vector<tensor::Tensor> inputs;  // undefined: absent
+  std::vector<tensor::Tensor> outputs;
+};
+/// The runs of some nodes that follow each other, in the graph's order.
+struct Segment {
+  std::size_t first = 0;  // node
+  std::vector<NodeRun> runs;
+  /// Of run `i`; `threads` hashes.
+  arbiter::TraceLeaf leaf(std::size_t i, kernels::ThreadPool& threads) const;
+};
+
+/// Makes the checkpoints of a run: hashes the values that outlive their segment, as they come.
+/// Keeps what was run where that is little. Thread-safety: as Tracer.
 class CheckpointRecorder final : public graph::Tracer {
  public:
-  /// What is given must outlive the recorder.
+  /// `kept_bytes_max`: of all values; where they are more none is kept. What is given must outlive
+  /// the recorder.
   CheckpointRecorder(const graph::Graph& graph, const receipt::ModelLeaves& model,
-                     kernels::ThreadPool& threads);
+                     kernels::ThreadPool& threads, std::int64_t kept_bytes_max);
 
   void after_node(const graph::Node& node, const kernels::Call& call,
                   std::span<const tensor::Tensor> outputs) override;
   /// The leaves of the trace. Error: kUnsupported where a node did not run once, on tensors of
   /// numbers: graphs with loops, sequences or texts cannot be disputed yet.
   core::Result<std::vector<arbiter::CheckpointLeaf>> take() &&;
+  /// All nodes' runs; nothing where they are too large. Precondition: take() had no objection.
+  std::optional<Segment> take_runs();
+  bool keeps() const { return kept_.has_value(); }
 
  private:
+  void keep(const kernels::Call& call, std::span<const tensor::Tensor> outputs);
   struct Live {
     std::size_t maker = 0, last_reader = 0;  // nodes; behind the last one for the graph's outputs
     std::optional<arbiter::TensorFacts> facts;
@@ -36,35 +54,29 @@ class CheckpointRecorder final : public graph::Tracer {
   kernels::ThreadPool& threads_;
   std::vector<Live> values_;  // by ValueId
   std::vector<bool> ran_;     // by node
+  std::int64_t kept_bytes_left_;
+  std::optional<Segment> kept_;
   std::string objection_;
 };
 
-/// Keeps what goes into the nodes of one segment and comes out of them, hashes the latter, and
-/// stops the run behind them. Thread-safety: as Tracer.
+/// Keeps what goes into the nodes of one segment and comes out of them, and stops the run behind
+/// them. Thread-safety: as Tracer.
 class SegmentCapture final : public graph::Tracer, public core::Pacer {
  public:
-  SegmentCapture(const graph::Graph& graph, std::size_t segment, kernels::ThreadPool& threads);
-
-  struct NodeRun {
-    std::vector<tensor::Tensor> inputs;  // undefined: absent
-    std::vector<tensor::Tensor> outputs;
-    arbiter::TraceLeaf leaf;
-  };
+  SegmentCapture(const graph::Graph& graph, std::size_t first, std::size_t count)
+      : graph_(graph), count_(count), made_{first, {}} {}
 
   void after_node(const graph::Node& node, const kernels::Call& call,
                   std::span<const tensor::Tensor> outputs) override;
   bool pace(std::int64_t) override { return !is_done(); }
 
-  bool is_done() const { return runs_.size() == count_; }
-  std::size_t first() const { return first_; }
-  /// In the graph's order, from node first() on.
-  const std::vector<NodeRun>& runs() const { return runs_; }
+  bool is_done() const { return made_.runs.size() == count_; }
+  Segment take() && { return std::move(made_); }
 
  private:
   const graph::Graph& graph_;
-  kernels::ThreadPool& threads_;
-  std::size_t first_, count_;
-  std::vector<NodeRun> runs_;
+  const std::size_t count_;
+  Segment made_;
 };
 
 }  // namespace commensal::dispute

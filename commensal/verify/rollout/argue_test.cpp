@@ -86,7 +86,7 @@ TEST(Argue, GoesOnWhereAnotherEngineBegan) {
   EXPECT_FALSE(over->move);
 }
 
-TEST(Argue, AWholeDisputeCostsTwoRunsWhichTheHostsPacerHolds) {
+TEST(Argue, AWholeDisputeCostsOneRunWhichTheHostsPacerHolds) {
   const dispute::Case one = case_of(kDigits);
   LyingEngine lies(one, {.node = one.graph->nodes.size() - 1, .mask = 0x40, .byte = 3});
   CountingPacer pacer;
@@ -96,9 +96,9 @@ TEST(Argue, AWholeDisputeCostsTwoRunsWhichTheHostsPacerHolds) {
   const int of_one_run = std::exchange(pacer.asked, 0);
   Contest contest{one, lies, *tells};
   ASSERT_TRUE(contest.play());
-  EXPECT_EQ(pacer.asked, 2 * of_one_run);  // the last segment: to the end
+  EXPECT_EQ(pacer.asked, of_one_run);
   pacer.asked = 0;
-  pacer.stop_at = of_one_run + 1;  // the host wants all, in the second run
+  pacer.stop_at = of_one_run;  // the host wants all
   const auto fresh = honest(kDigits, &pacer);
   Contest again{one, lies, *fresh};
   const auto stopped = again.play();
