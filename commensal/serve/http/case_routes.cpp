@@ -45,8 +45,9 @@ Json turn_json(const ledger::State& state, const CaseKey& key, const CaseRow& ro
       break;
     case CaseStatus::kContested: {
       const cases::Case at{key, row.dispute, row.status, ledger::moves_of(state, key)};
-      if (cases::has_turn(at, Side::kProvider)) owes.push_back("accused");
-      if (cases::has_turn(at, Side::kChallenger)) owes.push_back("accuser");
+      const cases::LedgerArbiter arbiter;
+      if (cases::has_turn(at, Side::kProvider, arbiter)) owes.push_back("accused");
+      if (cases::has_turn(at, Side::kChallenger, arbiter)) owes.push_back("accuser");
       until = row.move_ms;
       break;
     }
