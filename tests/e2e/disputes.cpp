@@ -43,6 +43,13 @@ void Journal::read() {
   }
 }
 
+void Journal::begin_anew() {
+  read();
+  accused = accuser = {};
+  accusations = contested = conceded = reports = 0;
+  is_over = false;
+}
+
 void Journal::add(const ledger::Entry& entry) {
   const ledger::Transaction& said = entry.transaction;
   if (const auto* const argued = std::get_if<ledger::Argue>(&said.body)) {

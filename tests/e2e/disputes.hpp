@@ -29,13 +29,15 @@ class Journal {
  public:
   explicit Journal(const std::string& folder);
   void read();
+  /// What it has so far does not count.
+  void begin_anew();
 
   struct Side {
     std::size_t moves = 0, bytes = 0;
   };
   Side accused, accuser;  // what was argued
   std::size_t accusations = 0, contested = 0, conceded = 0, reports = 0;
-  bool is_over = false;  // a bond has gone somewhere: the first case is decided
+  bool is_over = false;  // a bond has gone somewhere: a case is decided
   std::size_t moves() const { return accused.moves + accuser.moves; }
 
  private:

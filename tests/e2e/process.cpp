@@ -10,6 +10,7 @@
 #include <cctype>
 #include <cerrno>
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/core/cpu_time.hpp>
 #include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/spawn.hpp>
 #include <cstdio>
@@ -108,13 +109,14 @@ double processor_s_of(pid_t process) {
   const std::size_t end = all.rfind(')');
   if (end == std::string::npos) return 0;
   std::istringstream fields(all.substr(end + 2));
-  constexpr int kBefore = 11;  // state to cmajflt: proc(5)
+  constexpr int kBefore = 13;  // state to stime: proc(5)
   std::string skipped;
   for (int i = 0; i < kBefore; ++i) fields >> skipped;
-  double user = 0, system = 0, children_user = 0, children_system = 0;
-  fields >> user >> system >> children_user >> children_system;
-  double sum = (user + system + children_user + children_system) /
-               static_cast<double>(::sysconf(_SC_CLK_TCK));
+  double children_user = 0, children_system = 0;
+  fields >> children_user >> children_system;
+  double sum = (children_user + children_system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  // In ticks of 10 ms, what a small network takes could not be told.
+  sum += 1e-9 * static_cast<double>(core::child_cpu_ns(process));
   for (const pid_t child : children_of(process)) sum += processor_s_of(child);
   return sum;
 }
