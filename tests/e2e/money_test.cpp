@@ -2,8 +2,6 @@
 // Money through the programs, as their users see it.
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include <tests/e2e/counted_host.hpp>
 #include <tests/e2e/paid_system.hpp>
 
@@ -172,7 +170,8 @@ class ClaimsForSale : public MoneySystem {
   Json sold_by(const std::string& name) { return ask({"tickets", "--data-dir", folder_.at(name)}); }
   /// A key of somebody who has so much.
   std::string make_buyer(const std::string& amount) {
-    std::ofstream(folder_.at("password")) << "correct horse\n";
+    EXPECT_TRUE(
+        core::write_file_atomically(folder_.at("password"), core::as_bytes("horse\n"), 0600));
     int status = -1;
     const std::string said = run({"key", "new", folder_.at("buyer.json"), "--password-file",
                                   folder_.at("password"), "--json"},
@@ -215,7 +214,8 @@ TEST_F(ClaimsForSale, AWinnerIsPricedSoldAndPaidToWhoBoughtIt) {
   EXPECT_EQ(claim.at("asked"), "90000");
   const Json quote = ask({"claim", "quote", core::to_hex(receipt)});
   EXPECT_EQ(quote.at("ticket"), claim.at("ticket"));
-  EXPECT_EQ(quote.at("right").at("value"), claim.at("quote").at("right"));
+  EXPECT_NEAR(quote.at("right").at("value").get<double>(),
+              claim.at("quote").at("right").get<double>(), 1e-6);  // trust fades
   EXPECT_GT(quote.at("claim_price").at("value").get<double>(), 90'000);
   EXPECT_LT(quote.at("claim_price").at("value").get<double>(), 100'000);
 
@@ -236,8 +236,9 @@ TEST_F(ClaimsForSale, AWinnerIsPricedSoldAndPaidToWhoBoughtIt) {
   ask(as_buyer({"claim", "sell", ticket, "--price", "0"}));
   EXPECT_TRUE(for_sale().empty());
 
-  move_model(false);  // the next try to audit it is ten seconds after the first
-  for (int i = 0; i < 2 && balance(buyer, "available") != "110000"; ++i) pause_ms(5'000);
+  gateway_->kill();
+  move_model(false);
+  start();  // and audit what is open
   wait_for([&] { return balance(buyer, "available") == "110000"; });
   EXPECT_EQ(balance(address_, "available"), "190000");
   EXPECT_EQ(balance(address_, "stake"), "1000000");
