@@ -181,6 +181,8 @@ core::Result<void> settle_test_money(const CLI::App& app, bool is_local,
   }
   if (!is_told) test.is_granted = is_local && (!kept || was_test);
   test.is_so = test.is_granted || was_test;
+  const bool is_short = test.is_granted && app.get_option("--hash-chain-depth")->count() == 0;
+  if (is_short) money.hash_chain_depth = kLocalChainDepth;
   COMMENSAL_ASSIGN(test.credit, money.price.times(Amount(kTestRequests)));
   if (!test.is_granted || app.get_option("--credit-cap")->count() > 0) return {};
   COMMENSAL_ASSIGN(const Amount all, test.credit.times(Amount(limits::kTestCreditsMax)));

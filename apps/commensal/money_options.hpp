@@ -32,6 +32,9 @@ core::Result<std::string> settle_terms(const CLI::App& app, const core::Path& fo
 /// What an operator must know of these settled terms: what is not protected without money, or that
 /// it is test money; "" for nothing. `audit_floor`: the least probability of an audit.
 std::string words_about(const gateway::MoneyConfig& money, double audit_floor);
+/// Of hash chains between this machine and itself, where nobody said otherwise: a month and a half
+/// of rounds, made in a second or two; who comes to its end starts again.
+inline constexpr int kLocalChainDepth = 22;
 /// What the first start with money takes long for, measured; "" where it does not, or is not the
 /// first. Before remember_terms().
 std::string hash_chain_note(const core::Path& folder, const gateway::MoneyConfig& money,

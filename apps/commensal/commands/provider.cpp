@@ -137,6 +137,10 @@ Result<int> run(ProviderArguments& options) {
   COMMENSAL_TRY(guest.join());
   options.daemon.why_paused = guest.why_paused();
   const core::SystemClock clock;
+  const auto gateway = core::Endpoint::parse(options.daemon.gateway);
+  if (gateway && tls::is_loopback(gateway->host) && options.app->count("--hash-chain-depth") == 0) {
+    options.daemon.purse.hash_chain_depth = kLocalChainDepth;
+  }
   const std::string work = hash_chain_note(options.folder, options.daemon.purse, clock);
   if (!work.empty()) fmt::print(stderr, "note: {}\n", work);
   COMMENSAL_ASSIGN(const auto metrics, serve_metrics(options, clock));
