@@ -40,9 +40,8 @@ Litigant::Litigant(client::Client& client, core::Path folder, const crypto::Secr
             return replayer_.engine(job, model, cancel);
           }) {}
 
-Result<std::optional<cases::Brief>> Litigant::next(Side side) {
-  COMMENSAL_ASSIGN(const core::Bytes given,
-                   client_.next_case(key_.address(), side == Side::kChallenger));
+Result<std::optional<cases::Brief>> Litigant::next(const std::optional<core::Digest>& subject) {
+  COMMENSAL_ASSIGN(const core::Bytes given, client_.next_case(key_.address(), subject));
   if (given.empty()) return std::nullopt;
   COMMENSAL_ASSIGN(auto brief, protocol::decode<cases::Brief>(given));
   return brief;

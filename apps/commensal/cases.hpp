@@ -23,9 +23,9 @@ class Litigant {
   Litigant(client::Client& client, core::Path folder, const crypto::SecretKey& key,
            std::shared_ptr<rollout::EngineFactory> engines);
 
-  /// cases::Brief of a case in which it is its turn; none: in none. Errors: the client's,
-  /// kDataLoss.
-  core::Result<std::optional<cases::Brief>> next(arbiter::Side side);
+  /// A case in which it is its turn: one of those in which it is accused, or that of this subject,
+  /// which it has accused; none: in none. Errors: the client's, kDataLoss.
+  core::Result<std::optional<cases::Brief>> next(const std::optional<core::Digest>& subject = {});
   /// What this side says next goes into the ledger. `inputs` are those of the step. Returns its
   /// name. Errors: those of cases::Party::next() and of the client.
   core::Result<std::string> answer(const cases::Brief& brief, arbiter::Side side,

@@ -367,7 +367,8 @@ std::string words_about(const gateway::MoneyConfig& money, double audit_floor) {
          "--data-dir";
 }
 
-std::vector<std::string> doubts_about(const gateway::MoneyConfig& money, const Amount& escrow) {
+std::vector<std::string> doubts_about(const gateway::MoneyConfig& money, const Amount& escrow,
+                                      const Amount& penalty_escrow) {
   const auto threshold = ticket::threshold_of(money.win_probability);
   const auto won = money.face_value.plus(money.rules.auditor_fee);
   if (!threshold || !won || !is_on(money)) return {};
@@ -385,6 +386,12 @@ std::vector<std::string> doubts_about(const gateway::MoneyConfig& money, const A
         "nobody can be served: the escrow has {}, and one winning ticket takes {}; start with "
         "--escrow UNITS, or use `account deposit @gateway` and `account lock escrow`",
         to_text(escrow), to_text(*won)));
+  }
+  if (const auto both = won->times(Amount(2)); !both || penalty_escrow < *both) {
+    doubts.push_back(fmt::format(
+        "providers take no work unless they are told to: the penalty escrow has {}, which does not "
+        "cover one winning ticket twice; start with --penalty-escrow UNITS",
+        to_text(penalty_escrow)));
   }
   return doubts;
 }

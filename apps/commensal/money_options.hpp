@@ -46,9 +46,10 @@ std::string hash_chain_note(const core::Path& folder, const provider::PurseConfi
 core::Result<void> check_rules(const CLI::App& app, const ledger::Config& asked,
                                const ledger::Config& kept);
 
-/// What is doubtful about these terms, with so much in the gateway's escrow: they cost it money, or
-/// nobody can be served. A line each.
+/// What is doubtful about these terms, with so much in the gateway's escrows: they cost it money,
+/// or nobody can be served. A line each.
 std::vector<std::string> doubts_about(const gateway::MoneyConfig& money,
-                                      const protocol::Amount& escrow);
+                                      const protocol::Amount& escrow,
+                                      const protocol::Amount& penalty_escrow);
 
 }  // namespace commensal::apps

@@ -51,7 +51,7 @@ TEST_F(Terms, MoneyIsOnByDefaultAndAWrongAnswerALoss) {
   EXPECT_EQ(money.stake_min, Amount(1'000'000));
   EXPECT_EQ(money.escrow, Amount(20'000'000));
   EXPECT_EQ(money.penalty_escrow, Amount(40'000'000));
-  EXPECT_THAT(doubts_about(money, money.escrow), testing::IsEmpty());
+  EXPECT_THAT(doubts_about(money, money.escrow, money.penalty_escrow), testing::IsEmpty());
   EXPECT_EQ(start("--escrow 5", true).money.penalty_escrow, Amount(40'000'000)) << "as before";
 }
 

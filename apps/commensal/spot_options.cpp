@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 /// Of a replay's operations: from about here on a spot check is no cheaper than one, as measured
 /// (docs/verification.md): what lies about singly takes longer.
-constexpr double kShareWorthwhile = 0.1;
+constexpr double kShareWorthwhile = 0.05;
 
 double share_of_ops(const spot::ConeWork& work) {
   return static_cast<double>(work.ops) / static_cast<double>(work.ops_of_all);

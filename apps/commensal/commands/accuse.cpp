@@ -9,8 +9,9 @@
 #include <apps/common/service.hpp>
 #include <apps/common/worker_options.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
-#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/serve/cases/accusation.hpp>
 #include <commensal/verify/receipt/replay.hpp>
+#include <commensal/verify/receipt/roots.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -55,10 +56,7 @@ Result<void> check_wrong(const Evidence& evidence) {
     return fail(ErrorCode::kFailedPrecondition,
                 "the answer is right, to the last bit: an accusation would cost its bond");
   }
-  const protocol::ReceiptBody body = evidence.receipt.body();
-  const core::Digest refused = protocol::commit_step(body.job_id, body.step, receipt::kRefused,
-                                                     evidence.opening.output_salt);
-  if (found.recomputed != refused) return {};
+  if (!cases::is_refused(evidence.receipt, evidence.opening, found.recomputed)) return {};
   return fail(ErrorCode::kUnsupported,
               "the model refuses these inputs: no dispute about that can be played");
 }
@@ -81,18 +79,6 @@ Result<void> check_bond(client::Client& client, const std::string& address, cons
               protocol::to_text(*bond), address, protocol::to_text(*available));
 }
 
-ledger::Accuse accusation_of(const Evidence& evidence) {
-  const receipt::Opening& opening = evidence.opening;
-  const protocol::Job& job = evidence.receipt.job;
-  const bool is_fixed = job.steps == 1 && job.noise == protocol::NoisePolicy::kNone;
-  return {evidence.receipt,
-          receipt::state_root(opening.task.inputs),
-          is_fixed ? opening.task.input_salt : core::Digest{},
-          receipt::state_root(opening.outputs),
-          opening.output_salt,
-          std::nullopt};
-}
-
 /// Says what this side owes until the case is over or only auditors can end it; none: a signal came
 /// before.
 Result<std::optional<Json>> argue(client::Client& client, Litigant& litigant,
@@ -107,8 +93,8 @@ Result<std::optional<Json>> argue(client::Client& client, Litigant& litigant,
       last = std::move(now);
       return false;
     }
-    COMMENSAL_ASSIGN(const auto brief, litigant.next(Side::kChallenger));
-    if (!brief || brief->key.subject != receipt) return true;
+    COMMENSAL_ASSIGN(const auto brief, litigant.next(receipt));
+    if (!brief) return true;
     COMMENSAL_ASSIGN(const std::string said,
                      litigant.answer(*brief, Side::kChallenger, evidence.opening.task.inputs));
     say(fmt::format("{}: {}", status, said));
@@ -146,7 +132,11 @@ Result<int> accuse(const AccuseArguments& options) {
     const std::string address = crypto::to_text(key.address());
     COMMENSAL_ASSIGN(const Json now, balances_of(client, address));
     COMMENSAL_TRY(check_bond(client, address, now));
-    COMMENSAL_TRY(send_transaction(client, key, now, accusation_of(evidence)));
+    COMMENSAL_TRY(
+        send_transaction(client, key, now,
+                         cases::accusation_of(evidence.receipt, evidence.opening,
+                                              receipt::state_root(evidence.opening.task.inputs),
+                                              receipt::state_root(evidence.opening.outputs))));
     say("accused");
   }
   COMMENSAL_ASSIGN(const auto ended, argue(client, litigant, *id, key, evidence));

@@ -43,7 +43,7 @@ class Audits {
   /// Whether there is one.
   Result<bool> find() {
     if (!next_.empty() || brief_) return true;
-    COMMENSAL_ASSIGN(brief_, litigant_.next(arbiter::Side::kProvider));
+    COMMENSAL_ASSIGN(brief_, litigant_.next());
     if (!brief_) {
       COMMENSAL_ASSIGN(next_, client_.take_audit(key_.address()));
     }

@@ -13,7 +13,7 @@
 #include <commensal/base/core/network.hpp>
 #include <commensal/base/core/rates.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
-#include <commensal/serve/gateway/risk_facts.hpp>
+#include <commensal/serve/gateway/audit_policy.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <cstdio>
 #include <memory>
@@ -119,9 +119,9 @@ Result<void> fill(gateway::Gateway& gateway, AccountKind kind, const protocol::A
 
 /// The honesty inequality, with these settings (docs/verification.md).
 std::string words_of_honesty(const gateway::GatewayConfig& config) {
-  const double pay = risk::units_of(config.money.face_value) * config.money.win_probability;
   const gateway::Honesty honesty =
-      gateway::honesty_of(config.money.stake_min, pay, {.floor = config.audit_probability});
+      gateway::honesty_of(config.money.stake_min, gateway::expected_pay(config.money),
+                          {.floor = config.audit_probability});
   return fmt::format(
       "a wrong answer (of one request, not of a rollout's many steps) saves its provider at most "
       "{:.10g} and costs it at least {:.10g} if it is audited: a loss if {:.3g} % are",
@@ -203,8 +203,11 @@ Result<int> run(GatewayArguments& options) {
     funded = fill(gateway, AccountKind::kEscrow, money.escrow).and_then([&] {
       return fill(gateway, AccountKind::kPenaltyEscrow, money.penalty_escrow);
     });
-    doubts = doubts_about(gateway.money(),
-                          gateway.ledger().balance(gateway.address(), AccountKind::kEscrow));
+    const auto there = [&](AccountKind kind) {
+      return gateway.ledger().balance(gateway.address(), kind);
+    };
+    doubts = doubts_about(gateway.money(), there(AccountKind::kEscrow),
+                          there(AccountKind::kPenaltyEscrow));
   });
   COMMENSAL_TRY(funded);
   for (const std::string& doubt : doubts) fmt::print(stderr, "note: {}\n", doubt);

@@ -116,6 +116,30 @@ void announce(const ProviderArguments& options, const crypto::Address& address,
   std::fflush(stdout);
 }
 
+/// Tickets that nobody draws cost a part of the stake where it stays away for days: a round takes a
+/// second or so.
+void leave(daemon::ProviderDaemon& daemon, const core::Clock& clock) {
+  constexpr std::int64_t kNsMax = 5'000'000'000;
+  const std::int64_t began_ns = clock.monotonic_ns();
+  daemon.retire();
+  const auto is_left = [](const provider::ProviderStatus& status) {
+    return status.undrawn == 0 || status.stream != provider::StreamState::kConnected;
+  };
+  bool is_said = false;
+  for (auto status = daemon.status(); !is_left(status); status = daemon.status()) {
+    if (clock.monotonic_ns() - began_ns > kNsMax) {
+      return say(
+          fmt::format("{} ticket(s) are not drawn: start again within days, or a part of "
+                      "the stake is lost",
+                      status.undrawn));
+    }
+    if (!std::exchange(is_said, true)) {
+      say(fmt::format("stops once its {} ticket(s) are drawn", status.undrawn));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 Result<int> run(ProviderArguments& options) {
   hold_signals();
   COMMENSAL_TRY(check_stream_address(options.daemon.gateway));
@@ -157,6 +181,7 @@ Result<int> run(ProviderArguments& options) {
     if (const auto line = guest.news(kShowHostEveryS)) say(*line);
     return true;
   });
+  leave(*daemon, clock);
   guest.release();
   return 0;
 }

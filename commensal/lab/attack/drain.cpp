@@ -139,12 +139,12 @@ Result<Trial> drained_penalty(Models& models, Arm arm, std::uint64_t seed) {
 const Attack kTable[] = {
     {"drained-escrow", "a gateway that gives its escrow to its own second key after the draw",
      "what the escrow lacks comes out of a penalty escrow, as much is burnt; providers want one",
-     "no penalty escrow", "every winner was paid all the same", Place::kDaemons, "1", 1,
+     "no penalty escrow", "every winner was paid all the same", Place::kRooms, "1", 1,
      drained_escrow},
     {"drained-penalty", "drains its escrow, and its penalty escrow by a winner of its own",
      "half of a penalty escrow is burnt; providers want twice what all tickets may win",
-     "a penalty escrow of one winner", "as much was burnt as the winners were worth",
-     Place::kDaemons, "1", 1, drained_penalty},
+     "a penalty escrow of one winner", "as much was burnt as the winners were worth", Place::kRooms,
+     "1", 1, drained_penalty},
 };
 
 }  // namespace

@@ -245,7 +245,7 @@ const Attack kTable[] = {
      "every winner was covered", Place::kLedger, "1", 1, withdrawn_escrow},
     {"uncovered-tickets", "a gateway that signs tickets for more than its escrow can pay",
      "the provider takes no more than the escrow covers", "the provider does not look",
-     "every winner was covered", Place::kDaemons, "1", 1, uncovered},
+     "every winner was covered", Place::kRooms, "1", 1, uncovered},
     {"free-credit", "a new customer that tries to turn free credit into money",
      "credit buys requests, of others only; their winners are audited", "the gift is money",
      "withdrawal, stake and both payments to itself were refused", Place::kLedger, "1", 1,

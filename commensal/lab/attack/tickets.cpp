@@ -196,7 +196,7 @@ const Attack kTable[] = {
     {"hit-and-run",
      "likewise, and leaves: it acknowledges no later round, and answers no accusation",
      "what both signed is evidence, claimed or not; two auditors from outside decide",
-     "the gateway waits for Silence", "it was convicted", Place::kDaemons,
+     "the gateway waits for Silence", "it was convicted", Place::kLedger,
      "1 - (1 - p)^b, p 0.5, b 4", some_win(kBad), hit_and_run},
     {"withheld-reveal", "is bribed for wrong answers, and withholds rounds that they win",
      "Demand, then Default: a fifth of the stake", "nobody asks", "a Default was booked",

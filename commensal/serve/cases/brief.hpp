@@ -3,6 +3,7 @@
 
 #include <commensal/serve/cases/party.hpp>
 #include <commensal/verify/receipt/opening.hpp>
+#include <optional>
 
 namespace commensal::cases {
 
@@ -31,6 +32,12 @@ struct Brief {
     archive.field("inputs", self.inputs);
   }
   Case at() const { return {key, dispute, status, moves}; }
+};
+
+/// Which of its cases somebody asks about.
+struct Wanted {
+  std::optional<std::string> account;   // only about this account's receipts
+  std::optional<core::Digest> subject;  // only this one
 };
 
 }  // namespace commensal::cases

@@ -162,8 +162,10 @@ class Client {
   core::Result<core::Bytes> rollout_step(const core::Digest& id, std::uint64_t step);
   /// For auditors: receipt::Assignment, encoded; empty where no audit waits.
   core::Result<core::Bytes> take_audit(const crypto::Address& auditor);
-  /// For who is accused, or accuses: cases::Brief, encoded; empty where it is its turn nowhere.
-  core::Result<core::Bytes> next_case(const crypto::Address& party, bool accuses = false);
+  /// For who is accused, or has accused `subject`: cases::Brief, encoded; empty where it is its
+  /// turn nowhere.
+  core::Result<core::Bytes> next_case(const crypto::Address& party,
+                                      const std::optional<core::Digest>& subject = {});
   core::Result<void> answer_audit(const protocol::AuditReport& report);
 
   /// The JSON text of any GET, for those who pass it on.

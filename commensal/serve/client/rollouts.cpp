@@ -49,9 +49,11 @@ core::Result<core::Bytes> Client::take_audit(const crypto::Address& auditor) {
   return std::move(response.body);
 }
 
-core::Result<core::Bytes> Client::next_case(const crypto::Address& party, bool accuses) {
-  return get(
-      fmt::format("/v1/cases/next?{}={}", accuses ? "accuser" : "accused", crypto::to_text(party)));
+core::Result<core::Bytes> Client::next_case(const crypto::Address& party,
+                                            const std::optional<core::Digest>& subject) {
+  const std::string text = crypto::to_text(party);
+  if (!subject) return get("/v1/cases/next?accused=" + text);
+  return get(fmt::format("/v1/cases/next?accuser={}&subject={}", text, core::to_hex(*subject)));
 }
 
 core::Result<void> Client::answer_audit(const protocol::AuditReport& report) {

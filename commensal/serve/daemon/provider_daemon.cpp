@@ -68,6 +68,10 @@ core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
 
 crypto::Address ProviderDaemon::address() const { return state_->provider->address(); }
 
+void ProviderDaemon::retire() {
+  state_->loop.post([provider = state_->provider] { provider->retire(); });
+}
+
 provider::ProviderStatus ProviderDaemon::status() {
   std::promise<provider::ProviderStatus> answer;
   auto future = answer.get_future();

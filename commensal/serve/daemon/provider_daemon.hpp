@@ -36,6 +36,8 @@ class ProviderDaemon {
 
   crypto::Address address() const;
   provider::ProviderStatus status();
+  /// As Provider's, before the end.
+  void retire();
 
  private:
   struct State;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits_serve.hpp>
-#include <commensal/base/protocol/commitment.hpp>
+#include <commensal/serve/cases/accusation.hpp>
 #include <commensal/serve/gateway/accusations.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
 #include <commensal/verify/receipt/roots.hpp>
@@ -119,16 +119,14 @@ void Accusations::accuse(const core::Digest& subject, const Material& material) 
     due_.erase(subject);  // there is nothing to take, and nothing that would be paid
     return;
   }
-  // The model refuses these inputs: no dispute about that can be played, and none is paid.
-  const core::Digest none = protocol::commit_step(protocol::job_id(receipt.job), receipt.step,
-                                                  receipt::kRefused, material.opening.output_salt);
+  // Nothing of that is paid either.
   const auto& verdict = material.record.verdict;
-  if (verdict && verdict->recomputed_commitment == none) return void(due_.erase(subject));
-  const bool is_fixed = receipt.job.steps == 1 && receipt.job.noise == protocol::NoisePolicy::kNone;
+  if (verdict && cases::is_refused(receipt, material.opening, verdict->recomputed_commitment)) {
+    return void(due_.erase(subject));
+  }
   const auto booked = deps_.bank.durably([&]() -> Result<void> {
-    COMMENSAL_TRY(deps_.bank.submit(ledger::Accuse{
-        receipt, material.input_root, is_fixed ? material.opening.task.input_salt : core::Digest{},
-        material.output_root, material.opening.output_salt, due.report}));
+    COMMENSAL_TRY(deps_.bank.submit(cases::accusation_of(
+        receipt, material.opening, material.input_root, material.output_root, due.report)));
     return {};
   });
   deps_.events.report(booked);
@@ -272,22 +270,23 @@ bool Accusations::is_overdue(const CaseRow& row, std::uint64_t now_ms) const {
          stake_of(state, row.dispute.accused) == protocol::Amount();
 }
 
-std::optional<cases::Brief> Accusations::next(const crypto::Address& party,
-                                              arbiter::Side side) const {
+std::optional<cases::Brief> Accusations::next(const crypto::Address& party, arbiter::Side side,
+                                              const cases::Wanted& wanted) const {
   const ledger::State& state = deps_.bank.state();
   const bool accuses = side == arbiter::Side::kChallenger;
   if (accuses ? state.accused.rows().empty() : state.accused.get(party) == 0) return std::nullopt;
   for (const auto& [key, row] : state.cases.rows()) {
     const crypto::Address& its_party = accuses ? key.accuser : row.dispute.accused;
     if (its_party != party || !is_pending(row.status)) continue;
+    if (wanted.subject && key.subject != *wanted.subject) continue;
     // A provider hears on its stream; who has accused has the inputs.
     const protocol::Job& job = row.dispute.receipt.job;
     const bool may_see = job.auditors == protocol::AuditorClass::kPublic;
     if (!accuses && (row.dispute.accused == job.provider || !may_see)) continue;
+    const auto record = deps_.book.find(receipt_of(row));
+    if (!record || (wanted.account && record->account != *wanted.account)) continue;
     const cases::Case at = case_of(key, row);
     if (!cases::has_turn(at, side, deps_.bank.arbiter())) continue;
-    const auto record = deps_.book.find(receipt_of(row));
-    if (!record) continue;
     tensor::NamedTensors inputs;
     if (!accuses) {
       auto shown = show(receipt_of(row));

@@ -56,8 +56,10 @@ class Accusations {
   void on_connected(const crypto::Address& provider);
   /// Whether it is accused, or will be: then it is heard, though it gets no work.
   bool concerns(const crypto::Address& provider) const;
-  /// For who asks: an accused that is no provider, or an accuser. A case in which it is its turn.
-  std::optional<cases::Brief> next(const crypto::Address& party, arbiter::Side side) const;
+  /// For who asks: an accused that is no provider, or an accuser. A case in which it is its turn,
+  /// of those that are wanted.
+  std::optional<cases::Brief> next(const crypto::Address& party, arbiter::Side side,
+                                   const cases::Wanted& wanted) const;
   /// For an auditor elsewhere: a case that waits for reports, where it has made none.
   std::optional<receipt::Assignment> take(const crypto::Address& auditor) const;
   /// From time to time: what could not be done before, and whose time is over.

@@ -24,23 +24,25 @@ bool is_about_a_case(const ledger::Body& body) {
                    ledger::Report>(body);
 }
 
-/// By any route too: who is asked to draw a round may be cut off.
-bool shows_own_chain(const ledger::State& state, const ledger::Transaction& transaction) {
+/// By any route too: who is asked to draw a round may be cut off. What nobody asks for could be far
+/// ahead, and to look at it takes as many hashes.
+bool shows_what_is_asked(const ledger::State& state, const ledger::Transaction& transaction) {
   const auto* const reveal = std::get_if<ledger::Reveal>(&transaction.body);
   if (reveal == nullptr) return false;
   const ledger::HashChainRow* const row = state.hash_chains.find(reveal->hash_chain);
-  return row != nullptr && row->head.owner == transaction.sender;
+  return row != nullptr && row->head.owner == transaction.sender &&
+         state.demands.find({reveal->hash_chain, reveal->round}) != nullptr;
 }
 
 }  // namespace
 
 Result<void> check_strangers(const ledger::State& state, const ledger::Transaction& transaction) {
   if (moves_own_money(transaction.body) || is_about_a_case(transaction.body)) return {};
-  if (shows_own_chain(state, transaction)) return {};
+  if (shows_what_is_asked(state, transaction)) return {};
   return fail(
       ErrorCode::kPermissionDenied,
       "{}: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow, Sell, Buy, a "
-      "Reveal of the sender's own hash chain or what is said of an accusation",
+      "Reveal that the sender is asked for or what is said of an accusation",
       ledger::name_of(transaction.body));
 }
 

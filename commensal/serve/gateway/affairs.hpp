@@ -10,8 +10,9 @@ namespace commensal::gateway {
 // answer was ever delivered: claims, verdicts and draws are the gateway's to send. Pure functions;
 // docs/money.md, "Transactions".
 
-/// A stranger's, by its signature: it moves the sender's own money or claims, shows a value of its
-/// own hash chain, or is said of an accusation. Error: kPermissionDenied, naming what was expected.
+/// A stranger's, by its signature: it moves the sender's own money or claims, shows what it is
+/// asked for of its hash chain, or is said of an accusation. Error: kPermissionDenied, naming what
+/// was expected.
 core::Result<void> check_strangers(const ledger::State& state,
                                    const ledger::Transaction& transaction);
 

@@ -164,10 +164,12 @@ core::Result<std::optional<receipt::Assignment>> Gateway::take_audit(const crypt
   return due ? std::move(due) : state_->auditor.take(auditor);
 }
 
-std::optional<cases::Brief> Gateway::next_case(const crypto::Address& party,
-                                               arbiter::Side side) const {
-  return state_->accusations.next(party, side);
+std::optional<cases::Brief> Gateway::next_case(const crypto::Address& party, arbiter::Side side,
+                                               const cases::Wanted& wanted) const {
+  return state_->accusations.next(party, side, wanted);
 }
+
+const ledger::Arbiter& Gateway::arbiter() const { return state_->bank.arbiter(); }
 
 core::Result<void> Gateway::answer_audit(const protocol::AuditReport& report, bool is_ours) {
   COMMENSAL_TRY(protocol::verify_report(report, state_->config.money.rules.chain_id));

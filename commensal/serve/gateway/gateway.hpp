@@ -127,7 +127,8 @@ class Gateway final : public rpc::GatewayPort {
   core::Result<std::optional<receipt::Assignment>> take_audit(const crypto::Address& auditor,
                                                               bool is_ours);
   /// For an accused that is no provider, or an accuser: a case in which it is its turn.
-  std::optional<cases::Brief> next_case(const crypto::Address& party, arbiter::Side side) const;
+  std::optional<cases::Brief> next_case(const crypto::Address& party, arbiter::Side side,
+                                        const cases::Wanted& wanted) const;
   /// Its answer to an audit. `is_ours`: the operator vouches for it; else it answers with a stake.
   /// Errors: kUnauthenticated, kPermissionDenied (no stake), Auditor::answer's.
   core::Result<void> answer_audit(const protocol::AuditReport& report, bool is_ours);
@@ -142,6 +143,8 @@ class Gateway final : public rpc::GatewayPort {
   /// Accusations of this gateway that are to be brought, or not yet decided.
   std::size_t accusations_pending() const;
 
+  /// Whose rules the ledger judges cases by. Any thread.
+  const ledger::Arbiter& arbiter() const;
   /// Money as the gateway's ledger has it.
   const ledger::State& ledger() const;
   const ticket::TicketBook& tickets() const;

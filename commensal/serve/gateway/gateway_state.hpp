@@ -83,7 +83,7 @@ struct Gateway::State {
         tickets(store, w.clock, Lottery::book_config(c.money)),
         lottery({store, w.clock, w.rng, w.key, bank, roster, events, tickets}, c.money),
         winners(loop, w.clock, bank, roster, book, events, lottery, tickets),
-        withheld(w.clock, w.rng, book, events, tickets),
+        withheld(w.clock, book, events, tickets),
         covers(w.clock, bank, lottery, roster),
         till(book, bank, c.money.price),
         transactions(loop, w.clock, bank),

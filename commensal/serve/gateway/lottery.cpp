@@ -47,9 +47,8 @@ Result<void> Lottery::open() {
   opened_ms_ = deps_.clock.wall_ms();
   for (const auto& [beacon, tally] : deps_.tickets.tallies()) {
     // A kill may have come between a reveal in the ledger and its draw.
-    if (const Pairing* const pairing = load(beacon)) {
-      COMMENSAL_TRY(deps_.tickets.draw(pairing->beacon));
-    }
+    const Pairing* const pairing = load(beacon);
+    if (pairing != nullptr) deps_.events.report(deps_.tickets.draw(pairing->beacon));
   }
   return {};
 }
@@ -189,14 +188,26 @@ std::string Lottery::reservation(const crypto::Address& provider) const {
   const auto chains = chains_.find(provider);
   if (chains == chains_.end() || !chains->second.shown) return "has shown no hash chain";
   std::size_t undecided = 0;
-  for (const core::Digest& id : chains->second.all) undecided += deps_.tickets.awaited(id);
-  const std::size_t most = std::max(config_.tickets_max / limits::kTicketShares, kUndecidedMin);
-  if (const auto round = asked_round(pairings_.at(*chains->second.shown))) {
-    return fmt::format("has not drawn round {}, as the ledger asks it to", *round);
+  for (const core::Digest& id : chains->second.all) {
+    undecided += deps_.tickets.awaited(id);
+    // Another chain is no way around it.
+    const auto round = asked_round(pairings_.at(id));
+    if (round) return fmt::format("has not drawn round {}, as the ledger asks it to", *round);
   }
+  const std::size_t most = undecided_most();
   if (undecided < most) return also_ ? also_(provider) : "";
   return fmt::format("has {} tickets on which nothing is decided, at most {} may be", undecided,
                      most);
+}
+
+/// Of one provider: nobody shall fill the book, or the escrow's cover, alone.
+std::size_t Lottery::undecided_most() const {
+  const double each =
+      risk::units_of(config_.face_value) + risk::units_of(config_.rules.auditor_fee);
+  const Amount escrow = deps_.bank.state().balance(address_, AccountKind::kEscrow);
+  const double covered = risk::units_of(escrow) / (each * config_.win_probability);
+  const auto share = static_cast<double>(config_.tickets_max / limits::kTicketShares);
+  return std::max(static_cast<std::size_t>(std::min(share, covered / 2)), kUndecidedMin);
 }
 
 Result<Amount> Lottery::may_win(std::uint64_t tickets) const {
@@ -228,9 +239,22 @@ void Lottery::stamp(protocol::Job& job) const {
   job.beacons = {pairing->beacon.id()};
   // As long as a stake that is announced now stays locked, but for what an audit takes.
   const std::uint64_t locked_ms = config_.rules.withdrawal_delay_ms;
-  const std::uint64_t audit_ms = std::min(config_.rules.audit_delay_ms, locked_ms / 2);
-  const auto now_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(deps_.clock.wall_ms(), 0));
-  job.valid_until_ms = locked_ms == 0 ? 0 : now_ms + (locked_ms - audit_ms);
+  job.valid_until_ms = locked_ms == 0 ? 0 : now_ms() + (locked_ms - audit_ms());
+}
+
+std::uint64_t Lottery::audit_ms() const {
+  return std::min(config_.rules.audit_delay_ms, config_.rules.withdrawal_delay_ms / 2);
+}
+
+std::uint64_t Lottery::now_ms() const {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(deps_.clock.wall_ms(), 0));
+}
+
+bool Lottery::is_in_time(const protocol::Job& job) const {
+  if (job.valid_until_ms == 0) return true;
+  // Of a delay of minutes an audit has half, and the steps the other half of what is left.
+  const std::uint64_t spare_ms = std::min(audit_ms(), config_.rules.withdrawal_delay_ms / 4);
+  return now_ms() + spare_ms < job.valid_until_ms;
 }
 
 Result<void> Lottery::check_round(const protocol::Job& job, std::uint64_t round) const {

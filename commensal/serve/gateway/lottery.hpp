@@ -62,11 +62,16 @@ class Lottery {
   std::string reservation(const crypto::Address& provider) const;
   /// What so many tickets may win, with the auditors' fees. Error: kInvalidArgument.
   core::Result<protocol::Amount> may_win(std::uint64_t tickets) const;
+  std::size_t undecided_most() const;
+  std::uint64_t audit_ms() const;
+  std::uint64_t now_ms() const;  // by the wall's clock
   /// Whether the escrow covers what the tickets under way may win, and one more, and the book has
   /// room for it. Error: kUnavailable.
   core::Result<void> cover() const;
 
   void stamp(protocol::Job& job) const;
+  /// Whether what begins now of this job can still be audited, and accused, in time.
+  bool is_in_time(const protocol::Job& job) const;
   /// Error: kFailedPrecondition for a round that is closed.
   core::Result<void> check_round(const protocol::Job& job, std::uint64_t round) const;
   /// These tickets are owed from now on. Durable when it returns.
@@ -116,10 +121,10 @@ class Lottery {
   core::Result<void> take_up(const crypto::Address& provider, const rpc::HashChainPosition& chain);
   bool waits_for_reveals();
   core::Result<void> close_round();
-  core::Result<void> draw(Pairing& pairing, const rpc::Reveal& reveal);
+  core::Result<void> draw(Pairing& pairing, const rpc::Reveal& reveal, bool is_proved = false);
   core::Result<void> prune(const Pairing& pairing);
   std::optional<std::uint64_t> asked_round(const Pairing& pairing) const;
-  core::Result<void> punish_withholding(const Pairing& pairing);
+  core::Result<void> punish_withholding(Pairing& pairing);
   std::int64_t lapse_ms() const;
   core::Result<void> lapse();
   void forget_idle();

@@ -22,7 +22,7 @@ void Lottery::tick() {
   if (!is_on()) return;
   deps_.events.report(lapse());
   if (deps_.tickets.has(State::kDrawn)) {
-    for (const auto& [id, pairing] : pairings_) deps_.events.report(punish_withholding(pairing));
+    for (auto& [id, pairing] : pairings_) deps_.events.report(punish_withholding(pairing));
   }
   if (!deps_.tickets.has(State::kCountersigned) || waits_for_reveals()) return;
   const auto closed = close_round();
@@ -84,13 +84,15 @@ void Lottery::on_reveal(const crypto::Address& provider, const rpc::Reveal& reve
 void Lottery::on_revealed(const event::Revealed& event) {
   for (auto& [id, pairing] : pairings_) {
     if (deps_.bank.state().beacons.find(id)->provider != event.hash_chain) continue;
-    deps_.events.report(draw(pairing, {event.round, event.value}));
+    deps_.events.report(draw(pairing, {event.round, event.value}, true));
   }
 }
 
-Result<void> Lottery::draw(Pairing& pairing, const rpc::Reveal& reveal) {
+/// `is_proved`: the ledger has it.
+Result<void> Lottery::draw(Pairing& pairing, const rpc::Reveal& reveal, bool is_proved) {
   beacon::TwoPartyBeacon& beacon = pairing.beacon;
-  if (reveal.round <= beacon.drawn_round() || pairing.wrong >= kWrongMax) return {};
+  if (reveal.round <= beacon.drawn_round()) return {};
+  if (!is_proved && pairing.wrong >= kWrongMax) return {};
   const auto fits = beacon.on_provider_reveal(reveal.round, reveal.value);
   pairing.wrong = fits ? 0 : pairing.wrong + 1;
   COMMENSAL_TRY(fits);
@@ -116,7 +118,7 @@ Result<void> Lottery::prune(const Pairing& pairing) {
 /// Who does not draw a closed round is asked through the ledger, where everybody can see it: who
 /// is there soon, who has left after a while. Its provider can answer by any route until the
 /// ledger's delay is over; then it pays for its silence, once for a round.
-Result<void> Lottery::punish_withholding(const Pairing& pairing) {
+Result<void> Lottery::punish_withholding(Pairing& pairing) {
   const core::Digest& id = pairing.beacon.id();
   const auto late = deps_.tickets.overdue(id, Event::kWithhold, kEveryRound, 1);
   if (late.empty()) return {};
@@ -127,6 +129,8 @@ Result<void> Lottery::punish_withholding(const Pairing& pairing) {
   const bool is_late = is_there(pairing) && soon < pairing.beacon.closed_round();
   if (!is_late && now_ms < record.committed_ms + kWithheldMs) return {};
   const core::Digest& chain = deps_.bank.state().beacons.find(id)->provider;
+  const ledger::HashChainRow& shown = *deps_.bank.state().hash_chains.find(chain);
+  if (shown.round >= round) return draw(pairing, {shown.round, shown.value}, true);
   const auto* until = deps_.bank.state().demands.find({chain, round});
   const bool is_over = until != nullptr && now_ms > *until;
   if (until != nullptr && !is_over) return {};

@@ -142,8 +142,40 @@ TEST(MoneyLottery, HearsOnlySoManyWrongReveals) {
   EXPECT_EQ(drawn(), 1u);
   for (int i = 0; i < 9; ++i) life.lottery.on_reveal(provider, {2, core::Digest{1}});
   EXPECT_EQ(life.events.pending(), 4u);
-  life.lottery.on_reveal(provider, {2, *pair.provider_chain.reveal(2)});
+  const core::Digest second = *pair.provider_chain.reveal(2);
+  life.lottery.on_reveal(provider, {2, second});
   EXPECT_EQ(drawn(), 1u);
+  // What the ledger has is drawn all the same: else it could be asked for no more, and never drawn.
+  const core::Digest chain = ledger::hash_chain_key(head);
+  ASSERT_TRUE(life.bank.submit(ledger::Reveal{chain, 2, second}));
+  life.lottery.on_revealed({chain, 2, second});
+  EXPECT_EQ(drawn(), 2u);
+}
+
+// Nobody fills the escrow's cover alone: half of what it has for winners is the most.
+TEST(MoneyLottery, AProviderHasNoMoreUndecidedThanHalfOfWhatTheEscrowCovers) {
+  Pair pair(6);
+  store::MemoryStore disk;
+  MoneyConfig config = cheap();
+  config.win_probability = 1;
+  Life life(disk, pair, ~std::uint64_t{0}, config);
+  ASSERT_TRUE(life.open());
+  const crypto::Address provider = pair.provider_key.address(), own = life.bank.address();
+  const protocol::HashChainHead& head = pair.provider_head;
+  ASSERT_TRUE(life.lottery.meet(provider, rpc::HashChainPosition{head, 0, head.anchor}));
+  ASSERT_TRUE(life.bank.submit(ledger::Deposit{own, protocol::Amount(400), core::Digest{}}));
+  ASSERT_TRUE(life.bank.submit(ledger::Fund{ledger::AccountKind::kEscrow, protocol::Amount(400)}));
+  protocol::Job job = pair.job(ticket::certain_threshold(), protocol::Amount(1));
+  job.beacons = {life.lottery.pairing_with(provider)->beacon.id()};
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(life.lottery.reservation(provider), "") << i;
+    job.input_commitment = pair.rng().next_digest();
+    auto step = pair.step(job, 2);
+    pair.sign({&step, 1});
+    ASSERT_TRUE(life.lottery.owe({&step.receipt, 1}));
+  }
+  EXPECT_EQ(life.lottery.reservation(provider),
+            "has 100 tickets on which nothing is decided, at most 100 may be");
 }
 
 TEST(MoneyLottery, AJobIsValidForAsLongAsAStakeStaysLocked) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/base/core/rng.hpp>
+#include <commensal/base/core/clock.hpp>
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
@@ -11,27 +11,26 @@
 namespace commensal::gateway {
 
 /// A provider knows what its tickets have won before it shows that, so that a cheat hangs up where
-/// a wrong answer has. Winners are audited; so are, from our own copy, tickets that are not drawn
-/// in time, as often as tickets win, and winners that nobody claims: nothing is gained by leaving.
-/// Each is looked at once in a life of this process; after a restart those that are still withheld
-/// are drawn again. Thread-safety: one thread, the store's.
+/// a wrong answer has. Winners are audited; so is, from our own copy, every ticket that is not
+/// drawn in time, and every winner that nobody claims: whoever leaves is audited no less than if it
+/// had stayed. Each once in a life of this process. Thread-safety: one thread, the store's.
 class Withheld {
  public:
   /// All of them outlive this object.
-  Withheld(const core::Clock& clock, core::Rng& rng, const ReceiptBook& book, EventQueue& events,
+  Withheld(const core::Clock& clock, const ReceiptBook& book, EventQueue& events,
            const ticket::TicketBook& tickets)
-      : clock_(clock), rng_(rng), book_(book), events_(events), tickets_(tickets) {}
+      : clock_(clock), book_(book), events_(events), tickets_(tickets) {}
 
   /// Audits (event::AuditDue) what is due.
   void tick();
 
  private:
   static constexpr std::int64_t kLookMs = 10'000;
+  static constexpr std::size_t kLooksMax = 256;  // at receipts, in a turn of the loop
   using Seen = std::set<std::pair<ticket::State, core::Digest>>;  // tickets
-  void look(ticket::State state, Seen& still);
+  void look(ticket::State state, Seen& still, std::size_t& left);
 
   const core::Clock& clock_;
-  core::Rng& rng_;
   const ReceiptBook& book_;
   EventQueue& events_;
   const ticket::TicketBook& tickets_;

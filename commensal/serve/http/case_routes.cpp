@@ -2,6 +2,7 @@
 // Accusations: what the ledger says of them, to whoever has an account, as the rest of the ledger
 // is; and what who plays a side of one needs.
 #include <algorithm>
+#include <commensal/base/core/limits_disputes.hpp>
 #include <commensal/serve/cases/brief.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <commensal/trade/pay/ledger/cases.hpp>
@@ -35,7 +36,8 @@ Json case_json(const CaseKey& key, const CaseRow& row) {
 }
 
 /// Who has to do something next, and until when; null: nobody loses anything by waiting.
-Json turn_json(const ledger::State& state, const CaseKey& key, const CaseRow& row) {
+Json turn_json(const ledger::State& state, const ledger::Arbiter& arbiter, const CaseKey& key,
+               const CaseRow& row) {
   Json owes = Json::array();
   Json until = nullptr;
   switch (row.status) {
@@ -45,7 +47,6 @@ Json turn_json(const ledger::State& state, const CaseKey& key, const CaseRow& ro
       break;
     case CaseStatus::kContested: {
       const cases::Case at{key, row.dispute, row.status, ledger::moves_of(state, key)};
-      const cases::LedgerArbiter arbiter;
       if (cases::has_turn(at, Side::kProvider, arbiter)) owes.push_back("accused");
       if (cases::has_turn(at, Side::kChallenger, arbiter)) owes.push_back("accuser");
       until = row.move_ms;
@@ -97,11 +98,15 @@ Response show_cases(Gateway& gateway, const Call& call) {
   }
   const ledger::State& state = gateway.ledger();
   Json made = Json::array();
+  std::size_t left = limits::kCoursesMax;
   const auto& rows = state.cases.rows();
   for (auto row = rows.lower_bound({*subject, {}});
        row != rows.end() && row->first.subject == *subject; ++row) {
     Json one = case_json(row->first, row->second);
-    one.update(turn_json(state, row->first, row->second));
+    // Each may take a whole dispute to judge: no more than are remembered.
+    const bool is_judged = row->second.status != CaseStatus::kContested || left > 0;
+    if (row->second.status == CaseStatus::kContested && left > 0) --left;
+    if (is_judged) one.update(turn_json(state, gateway.arbiter(), row->first, row->second));
     made.push_back(std::move(one));
   }
   if (!made.empty()) return json_response(Json{{"cases", std::move(made)}}.dump());
@@ -109,23 +114,25 @@ Response show_cases(Gateway& gateway, const Call& call) {
       {ErrorCode::kNotFound, fmt::format("nobody has accused {}", core::to_hex(*subject))});
 }
 
-/// An accuser without that role sees what its own answers are accused of, and no inputs.
-Result<void> check_player(Gateway& gateway, const Call& call, const cases::Brief* brief) {
-  if (call.account.role != gateway::Role::kConsumer) return {};
+Result<cases::Wanted> wanted_of(const Call& call) {
+  cases::Wanted wanted;
+  if (const auto subject = call.query.find("subject"); subject != call.query.end()) {
+    COMMENSAL_ASSIGN(wanted.subject,
+                     core::in_context("?subject=", core::digest_from_hex(subject->second)));
+  }
+  if (call.account.role != gateway::Role::kConsumer) return wanted;
   if (!call.query.contains("accuser")) {
     return core::fail(ErrorCode::kPermissionDenied,
                       "this is for auditors: use the token of an account of that role");
   }
-  if (brief == nullptr) return {};
-  const auto record = gateway.receipts().find(protocol::receipt_id(brief->dispute.receipt.body()));
-  if (record && record->account == call.account.name) return {};
-  return core::fail(ErrorCode::kPermissionDenied, "the accused answer is another account's");
+  wanted.account = call.account.name;
+  return wanted;
 }
 
 /// cases::Brief, encoded; an empty body where it is the turn of this side in none.
 Response next_case(Gateway& gateway, const Call& call) {
-  const auto may_ask = check_player(gateway, call, nullptr);
-  if (!may_ask) return error_response(may_ask.error());
+  const auto wanted = wanted_of(call);
+  if (!wanted) return error_response(wanted.error());
   const bool accuses = call.query.contains("accuser");
   const auto asked = call.query.find(accuses ? "accuser" : "accused");
   const auto party = crypto::address_from_text(asked == call.query.end() ? "" : asked->second);
@@ -133,10 +140,9 @@ Response next_case(Gateway& gateway, const Call& call) {
     const auto why = core::in_context(accuses ? "?accuser=" : "?accused=", party.error());
     return error_response(why.value());
   }
-  const auto found = gateway.next_case(*party, accuses ? Side::kChallenger : Side::kProvider);
+  const auto found =
+      gateway.next_case(*party, accuses ? Side::kChallenger : Side::kProvider, *wanted);
   if (!found) return bytes_response(core::Bytes());
-  const auto may_see = check_player(gateway, call, &*found);
-  if (!may_see) return error_response(may_see.error());
   return bytes_response(protocol::encode_stored(*found));
 }
 

@@ -156,6 +156,13 @@ void Provider::start() {
 
 void Provider::stop() { state_->stopped = true; }
 
+void Provider::retire() {
+  state_->jobs->close("the provider is about to stop");
+  if (state_->stream == StreamState::kConnected) {
+    state_->deps.gateway.send(rpc::Pause{"it is about to stop"});
+  }
+}
+
 ProviderStatus Provider::status() const {
   const Jobs::Counts& counts = state_->jobs->counts();
   return {.stream = state_->stream,
@@ -168,6 +175,7 @@ ProviderStatus Provider::status() const {
           .new_gateway = state_->gateways.trusted_anew(),
           .fetch = state_->jobs->fetch(),
           .tickets = state_->purse.tickets().totals(),
+          .undrawn = state_->purse.undrawn(),
           .balance = state_->purse.balance(),
           .unjudged = state_->purse.unjudged(),
           .accusations = state_->defence->pending(),

@@ -80,6 +80,10 @@ class Purse {
   /// Whose chain was met last.
   const crypto::Address& gateway() const { return gateway_; }
   const ticket::TicketBook& tickets() const { return tickets_; }
+  /// Tickets that take part in a draw which has not been.
+  std::size_t undrawn() const {
+    return tickets_.count(ticket::State::kCountersigned) + tickets_.count(ticket::State::kDrawn);
+  }
   /// The latest that the gateway has said; nothing before.
   const std::optional<rpc::Balance>& balance() const { return balance_; }
   /// Winners that the gateway has neither paid nor refused in the ledger's time.

@@ -253,6 +253,8 @@ void Market::pause_later(std::size_t index, const std::string& why, std::int64_t
   loop_.after(after_ms, [this, index, why] { pause(index, why); });
 }
 
+void Market::retire(std::size_t index) { members_[index]->provider->retire(); }
+
 void Market::cut(std::size_t index) {
   if (members_[index]->client) members_[index]->client->cut();
 }
