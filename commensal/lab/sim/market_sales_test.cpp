@@ -209,7 +209,7 @@ TEST_F(MoneySales, TheDeskQuotesWhatIsForSale) {
   const std::size_t seller = add(*market, "seller");
   ASSERT_TRUE(market->infer("digits", picture(0)));
   market->rest_ms(2'000);
-  const gateway::ClaimDesk& desk = market->gateway().claims();
+  gateway::ClaimDesk& desk = market->gateway().claims();
   const auto tickets = desk.tickets(true, {}, 10);
   ASSERT_EQ(tickets.size(), 1u);
   EXPECT_EQ(desk.tickets(false, {}, 10), tickets);

@@ -45,14 +45,21 @@ class ClaimDesk {
   std::vector<core::Digest> tickets(bool for_sale, const core::Digest& after,
                                     std::size_t count) const;
   /// Errors: kNotFound where it is not open, or its answer is no longer known; the desk's.
-  core::Result<OpenClaim> claim(const core::Digest& ticket) const;
+  core::Result<OpenClaim> claim(const core::Digest& ticket);
   /// Errors: the desk's.
-  core::Result<Quote> quote(const ReceiptRecord& record) const;
+  core::Result<Quote> quote(const ReceiptRecord& record);
 
  private:
+  struct Known {
+    std::int64_t asked_ms = 0;
+    RiskFacts facts;
+    risk::Record record;
+  };
+  core::Result<const Known*> known(const crypto::Address& provider);
   risk::ClaimOffer offer_of(const ReceiptRecord& record, std::uint64_t now_ms) const;
 
   Dependencies deps_;
+  std::map<crypto::Address, Known> known_;  // of the last AuditPolicy::kRefreshMs
 };
 
 }  // namespace commensal::gateway

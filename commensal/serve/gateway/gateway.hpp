@@ -137,7 +137,7 @@ class Gateway final : public rpc::GatewayPort {
   /// Asks the desk about a provider, known or not.
   ProviderRisk risk(const crypto::Address& provider);
   /// What open claims are worth, and which are for sale.
-  const ClaimDesk& claims() const;
+  ClaimDesk& claims();
   /// Audits and re-executions that are due or under way.
   std::size_t audits_pending() const;
   /// Accusations of this gateway that are to be brought, or not yet decided.

@@ -143,7 +143,7 @@ ticket::Summary Gateway::ticket_summary(const std::optional<crypto::Address>& pr
   return ticket::summarise(tickets(), now_ms, is_meant);
 }
 
-const ClaimDesk& Gateway::claims() const { return state_->claim_desk; }
+ClaimDesk& Gateway::claims() { return state_->claim_desk; }
 
 const MoneyConfig& Gateway::money() const { return state_->config.money; }
 

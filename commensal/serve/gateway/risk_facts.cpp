@@ -160,11 +160,9 @@ Honesty honesty_of(const Amount& stake, double pay, const AuditTerms& terms) {
 }
 
 Result<risk::Assessment> assess(const RiskFacts& facts, const AuditTerms& terms,
-                                std::uint64_t now_ms, const risk::Evidence& evidence,
-                                const risk::ClaimOffer& claim) {
+                                std::uint64_t now_ms) {
   COMMENSAL_ASSIGN(const risk::Record record, record_of(facts, risk::Prior()));
-  return risk::assess(record, now_ms, policy_of(facts, terms),
-                      {evidence, use_of(facts, terms), claim});
+  return risk::assess(record, now_ms, policy_of(facts, terms), {{}, use_of(facts, terms), {}});
 }
 
 }  // namespace commensal::gateway

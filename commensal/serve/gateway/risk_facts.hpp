@@ -65,9 +65,8 @@ struct Honesty {
 };
 Honesty honesty_of(const protocol::Amount& stake, double pay, const AuditTerms& terms);
 
-/// Of one answer of its, where more is known of it. Errors: those of record_of and risk::assess.
+/// Errors: those of record_of and risk::assess.
 core::Result<risk::Assessment> assess(const RiskFacts& facts, const AuditTerms& terms,
-                                      std::uint64_t now_ms, const risk::Evidence& evidence = {},
-                                      const risk::ClaimOffer& claim = {});
+                                      std::uint64_t now_ms);
 
 }  // namespace commensal::gateway

@@ -117,8 +117,7 @@ Response show_cases(Gateway& gateway, const Call& call) {
 Result<cases::Wanted> wanted_of(const Call& call) {
   cases::Wanted wanted;
   if (const auto subject = call.query.find("subject"); subject != call.query.end()) {
-    COMMENSAL_ASSIGN(wanted.subject,
-                     core::in_context("?subject=", core::digest_from_hex(subject->second)));
+    COMMENSAL_ASSIGN(wanted.subject, core::digest_from_hex(subject->second));
   }
   if (call.account.role != gateway::Role::kConsumer) return wanted;
   if (!call.query.contains("accuser")) {
