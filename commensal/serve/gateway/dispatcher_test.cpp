@@ -57,7 +57,6 @@ class DispatcherOf : public ::testing::Test {
     }
     ASSERT_EQ(std::exchange(answers_, {}), (std::vector{true, true}));
   }
-  /// The first provider says for so long that it is at work.
   void be_at_work(std::int64_t ms) {
     for (std::int64_t i = 0; i < ms; i += kSilenceMs / 2) {
       roster_.at(stream_)->at_work_ms = clock_.monotonic_ns() / 1'000'000;

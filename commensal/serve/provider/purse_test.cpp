@@ -44,6 +44,7 @@ class PurseTest : public ::testing::Test {
   protocol::Job job() {
     protocol::Job job = pair_.job(ticket::certain_threshold(), Amount(9));
     job.beacons = {protocol::beacon_id(pair_.gateway_head, own_)};
+    job.valid_until_ms = 86'400'000;
     return job;
   }
   rpc::Balance balance(std::uint64_t escrow, std::uint64_t penalties, std::uint64_t owed) const {
@@ -113,6 +114,18 @@ TEST_F(PurseTest, WantsPenaltiesCoveredIfItIsTold) {
   config.accepts_uncovered = true;
   const auto easy = open(config);
   EXPECT_EQ(refusal(*easy), "");
+}
+
+TEST_F(PurseTest, AnswersForNoJobForEver) {
+  const auto purse = open();
+  purse->on_balance(balance(1'000, 0, 0));
+  protocol::Job asked = job();
+  for (const std::uint64_t until_ms : {std::uint64_t{0}, limits::kJobValidMsMax + 1}) {
+    asked.valid_until_ms = until_ms;
+    const auto accepted = purse->accept(asked);
+    ASSERT_FALSE(accepted);
+    EXPECT_EQ(accepted.error().message, "it is valid for ever or beyond 90 days");
+  }
 }
 
 // Of its own money a gateway says something at any time: that answers nothing.
