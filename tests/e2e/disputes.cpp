@@ -219,7 +219,7 @@ void Disputes::frame(client::Client& client, const crypto::SecretKey& key, const
   const core::SystemClock clock;
   const std::int64_t end_ns = clock.monotonic_ns() + std::int64_t{kPatienceS} * 1'000'000'000;
   for (journal_->read(); !journal_->is_over && clock.monotonic_ns() < end_ns; journal_->read()) {
-    const auto given = client.next_case(key.address(), true);
+    const auto given = client.next_case(key.address(), receipt);
     ASSERT_TRUE(given) << given.error().message;
     if (given->empty()) {
       std::this_thread::sleep_for(kPoll);

@@ -98,6 +98,7 @@ TEST_F(MoneyDefaults, AGatewayThatIsOnlySlowDrawsAndPaysNoPenalty) {
 }
 
 TEST_F(MoneyDefaults, AWinnerThatNobodyJudgesIsPaidAfterTheDelay) {
+  audit_by_risk_ = false;  // it is audited for having won, no sooner
   auto market = open(24, 1, [](Terms& terms) { terms.gateway.rules.audit_delay_ms = 10'000; });
   prepare(*market);
   index_ = add(*market, "a");
@@ -123,6 +124,7 @@ TEST_F(MoneyDefaults, AWinnerThatNobodyJudgesIsPaidAfterTheDelay) {
 // another life than the one that heard of it.
 TEST_F(MoneyDefaults, AWinnerThatItsGatewayForgetsIsPaidByItsProvidersWord) {
   constexpr std::int64_t kAuditMs = 10'000, kSlackMs = 60'000;
+  audit_by_risk_ = false;
   auto market = open(27, 1, [&](Terms& terms) { terms.gateway.rules.audit_delay_ms = kAuditMs; });
   prepare(*market);
   index_ = add(*market, "a");

@@ -214,6 +214,7 @@ TEST_F(MoneyTrip, AGatewayThatDiesAtAnyWritePaysNothingTwice) {
 }
 
 TEST_F(MoneyTrip, WhoHasPaidForAFirstMismatchIsNotBannedByARestart) {
+  audit_by_risk_ = false;  // or what it computes again, all alone, is audited without end
   auto market = open(15, 1, [](Terms& terms) {
     terms.gateway.rules.pattern_mismatches = 2, terms.gateway.rules.pardon_matches = 0;
   });
