@@ -16,13 +16,17 @@ Result<Json> cases_of(client::Client& client, const core::Digest& subject) {
 }
 
 void print_case(const Json& one) {
+  const std::string status = text_in(one, "status");
+  const bool is_over = status == "convicted" || status == "acquitted";
   for (const char* name :
        {"subject", "of", "receipt", "accuser", "accused", "bond", "moves", "reports", "status"}) {
+    if (is_over && std::string_view(name) == "moves") continue;  // the ledger lets go of them
     fmt::print("{:<8} {}\n", name, text_in(one, name));
   }
   fmt::print("since    {}\n", utc_text(one.value("since_ms", std::int64_t{0})));
-  const auto owes = one.value("owes", std::vector<std::string>());
-  if (owes.empty()) return;
+  const Json owing = one.value("owes", Json());
+  if (!owing.is_array() || owing.empty()) return;
+  const auto owes = owing.get<std::vector<std::string>>();
   const auto until = one.find("until_ms");
   const bool is_limited = until != one.end() && until->is_number();
   fmt::print("next     {}{}\n", fmt::join(owes, ", "),

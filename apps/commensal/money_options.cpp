@@ -124,18 +124,18 @@ bool is_on(const gateway::MoneyConfig& money) { return money.face_value != Amoun
 core::Result<std::string> settle_none(const CLI::App& app, bool is_kept,
                                       gateway::MoneyConfig& money) {
   const auto given = [&app](const char* name) { return app.get_option(name)->count() > 0; };
-  for (const char* name : {"--price", "--stake-min", "--win-probability", "--round-ms"}) {
-    if (!given(name)) continue;
+  const auto needs_money = [](const char* name) {
     return core::fail(core::ErrorCode::kInvalidArgument,
                       "{} needs --face-value: without it there is no money here", name);
+  };
+  for (const char* name : {"--price", "--stake-min", "--win-probability", "--round-ms"}) {
+    if (given(name)) return needs_money(name);
   }
-  const bool is_filled = (given("--escrow") && money.escrow != Amount()) ||
-                         (given("--penalty-escrow") && money.penalty_escrow != Amount());
-  if (is_filled || (given("--test-money") && money.test.is_granted)) {
-    return core::fail(core::ErrorCode::kInvalidArgument,
-                      "--escrow, --penalty-escrow and --test-money need --face-value: without it "
-                      "there is no money here");
+  if (given("--escrow") && money.escrow != Amount()) return needs_money("--escrow");
+  if (given("--penalty-escrow") && money.penalty_escrow != Amount()) {
+    return needs_money("--penalty-escrow");
   }
+  if (given("--test-money") && money.test.is_granted) return needs_money("--test-money");
   gateway::MoneyConfig none;
   none.rules = money.rules;
   none.hash_chain_depth = money.hash_chain_depth;

@@ -107,7 +107,7 @@ TEST_F(Terms, NoMoneyIsSaidAndRemembered) {
     EXPECT_THAT(words_about(now.money, 0.1), HasSubstr("loses nothing but its key"));
   }
   EXPECT_THAT(start("--price 5").note.error().message, HasSubstr("--price needs --face-value"));
-  EXPECT_THAT(start("--escrow 5").note.error().message, HasSubstr("need --face-value"));
+  EXPECT_THAT(start("--escrow 5").note.error().message, HasSubstr("--escrow needs --face-value"));
   const Settled on = start("--face-value 100000");
   EXPECT_EQ(on.money.price, Amount(12'000));
   EXPECT_FALSE(grants(on)) << "it may have had other money before";

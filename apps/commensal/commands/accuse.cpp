@@ -34,16 +34,22 @@ struct AccuseArguments {
   bool json = false;
 };
 
-/// The case that `key` has brought about this receipt; null: none.
+/// The case that `key` has brought about this receipt; null: none. Error: kAlreadyExists where
+/// another has ended in a conviction.
 Result<Json> own_case(client::Client& client, const core::Digest& receipt,
                       const crypto::SecretKey& key) {
   const auto all = cases_of(client, receipt);
   if (!all && all.error().code == ErrorCode::kNotFound) return Json();
   if (!all) return tl::unexpected(all.error());
+  bool is_convicted = false;
   for (const Json& one : all->value("cases", Json::array())) {
     if (text_in(one, "accuser") == crypto::to_text(key.address())) return one;
+    is_convicted = is_convicted || text_in(one, "status") == "convicted";
   }
-  return Json();
+  if (!is_convicted) return Json();
+  return fail(ErrorCode::kAlreadyExists,
+              "its provider was convicted of this answer already: commensal case show {}",
+              core::to_hex(receipt));
 }
 
 /// An accusation that is not right costs its bond: that this one is.
@@ -137,7 +143,7 @@ Result<int> accuse(const AccuseArguments& options) {
                          cases::accusation_of(evidence.receipt, evidence.opening,
                                               receipt::state_root(evidence.opening.task.inputs),
                                               receipt::state_root(evidence.opening.outputs))));
-    say("accused");
+    say("accused: its provider has a day or so to answer; after Ctrl-C the same command goes on");
   }
   COMMENSAL_ASSIGN(const auto ended, argue(client, litigant, *id, key, evidence));
   if (!ended) {

@@ -27,6 +27,7 @@ Result<Json> list(client::Client& client, const CaseArguments& options) {
 }
 
 void print_list(const Json& all) {
+  if (all.value("cases", Json::array()).empty()) return fmt::print("nobody is accused\n");
   fmt::print("{:<64}  {:<10}  {:<6}  {}\n", "CASE", "STATUS", "OF", "ACCUSED");
   for (const Json& one : all.value("cases", Json::array())) {
     fmt::print("{:<64}  {:<10}  {:<6}  {}\n", text_in(one, "subject"), text_in(one, "status"),

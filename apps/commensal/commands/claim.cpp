@@ -49,6 +49,10 @@ Result<int> list(const ClaimArguments& options, client::Client& client) {
     fmt::print("{}\n", json.dump(2));
     return 0;
   }
+  if (json.value("claims", Json::array()).empty()) {
+    fmt::print("{}\n", options.all ? "no claim is open" : "no claim is for sale");
+    return 0;
+  }
   fmt::print("{:<64}  {:>12}  {:>12}  {:>9}  {:>12}  {:<10}  {}\n", "TICKET", "PAYS", "ASKED",
              "P(RIGHT)", "WORTH", "AUDIT", "MODEL");
   for (const Json& claim : json.value("claims", Json::array())) {

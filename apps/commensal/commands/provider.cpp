@@ -122,22 +122,16 @@ void leave(daemon::ProviderDaemon& daemon, const core::Clock& clock) {
   constexpr std::int64_t kNsMax = 5'000'000'000;
   const std::int64_t began_ns = clock.monotonic_ns();
   daemon.retire();
-  const auto is_left = [](const provider::ProviderStatus& status) {
-    return status.undrawn == 0 || status.stream != provider::StreamState::kConnected;
-  };
   bool is_said = false;
-  for (auto status = daemon.status(); !is_left(status); status = daemon.status()) {
-    if (clock.monotonic_ns() - began_ns > kNsMax) {
-      return say(
-          fmt::format("{} ticket(s) are not drawn: start again within days, or a part of "
-                      "the stake is lost",
-                      status.undrawn));
-    }
-    if (!std::exchange(is_said, true)) {
-      say(fmt::format("stops once its {} ticket(s) are drawn", status.undrawn));
-    }
+  std::size_t left = daemon.left();
+  for (; left > 0 && clock.monotonic_ns() - began_ns < kNsMax; left = daemon.left()) {
+    if (daemon.status().stream != provider::StreamState::kConnected) break;
+    if (!std::exchange(is_said, true)) say("stops once its tickets are drawn");
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  say(left == 0 ? "stopped: all tickets are drawn"
+                : "stopped with tickets that are not drawn: start it again within three days (the "
+                  "gateway's --absence-delay-ms), or a part of the stake is lost");
 }
 
 Result<int> run(ProviderArguments& options) {

@@ -33,5 +33,7 @@ inline constexpr std::size_t kTestStakesMax = 1024, kTestCreditsMax = 1024;
 // A rollout whose provider is away that long ends: what was set aside for it is the account's
 // again.
 inline constexpr std::int64_t kRolloutAwayMsMax = 3'600'000;
+// Rounds beyond the last that the ledger knows of, in a Reveal over HTTP: as many hashes.
+inline constexpr std::uint64_t kAskedRevealGapMax = 1 << 12;
 
 }  // namespace commensal::limits

@@ -20,6 +20,7 @@ class MoneySales : public MoneyTrip {
 
   /// Every ticket wins, its provider sells it, and nobody audits before start_audits().
   std::unique_ptr<Market> open_for_sale(std::uint64_t seed, std::uint32_t sell_pm = 950) {
+    audit_by_risk_ = false;  // winners alone are audited, once they can be
     auto market = open(seed, 1, [&](Terms& terms) {
       terms.provider.sell_pm = sell_pm;
       terms.gateway.rules.audit_delay_ms = kAuditMs;

@@ -391,5 +391,24 @@ TEST_F(MoneyRollouts, ACrashAtAnyWriteOfEitherSideLeadsToTheSameState) {
   }
 }
 
+// A stake stays locked for so long: wrong steps beyond it would cost nothing.
+TEST_F(MoneyRollouts, EndsWhileItsStepsCanStillBeAccused) {
+  auto market =
+      open(90, 0.5, [](Terms& terms) { terms.gateway.rules.withdrawal_delay_ms = 8'000; });
+  prepare_letters(*market);
+  market->set_delay_ms(50);
+  const std::size_t index = market->add_provider("slow");
+  ASSERT_TRUE(market->gateway().deposit(market->address_of(index), terms_.provider.stake,
+                                        reference("slow")));
+  market->rest_ms(3'000);
+  const RolloutStatus status = drive(*market, letters(100, 16, 0));
+  EXPECT_EQ(status.entry.state, RolloutState::kFailed);
+  EXPECT_NE(status.entry.reason.find("accused of its later steps"), std::string::npos)
+      << status.entry.reason;
+  // Four of eight seconds the job is valid, and an audit has two of these.
+  EXPECT_GT(status.entry.steps_done, 3u);
+  EXPECT_LT(status.entry.steps_done, 40u);
+}
+
 }  // namespace
 }  // namespace commensal::sim

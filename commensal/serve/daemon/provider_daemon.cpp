@@ -72,6 +72,13 @@ void ProviderDaemon::retire() {
   state_->loop.post([provider = state_->provider] { provider->retire(); });
 }
 
+std::size_t ProviderDaemon::left() {
+  std::promise<std::size_t> answer;
+  auto future = answer.get_future();
+  state_->loop.post([&] { answer.set_value(state_->provider->left()); });
+  return future.get();
+}
+
 provider::ProviderStatus ProviderDaemon::status() {
   std::promise<provider::ProviderStatus> answer;
   auto future = answer.get_future();

@@ -38,6 +38,7 @@ class ProviderDaemon {
   provider::ProviderStatus status();
   /// As Provider's, before the end.
   void retire();
+  std::size_t left();
 
  private:
   struct State;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/gateway/affairs.hpp>
 
 namespace commensal::gateway {
@@ -30,8 +31,11 @@ bool shows_what_is_asked(const ledger::State& state, const ledger::Transaction& 
   const auto* const reveal = std::get_if<ledger::Reveal>(&transaction.body);
   if (reveal == nullptr) return false;
   const ledger::HashChainRow* const row = state.hash_chains.find(reveal->hash_chain);
-  return row != nullptr && row->head.owner == transaction.sender &&
-         state.demands.find({reveal->hash_chain, reveal->round}) != nullptr;
+  if (row == nullptr || row->head.owner != transaction.sender) return false;
+  const auto asked = state.demands.rows().lower_bound({reveal->hash_chain, 0});
+  return asked != state.demands.rows().end() && asked->first.hash_chain == reveal->hash_chain &&
+         asked->first.round <= reveal->round &&
+         reveal->round <= row->round + limits::kAskedRevealGapMax;
 }
 
 }  // namespace

@@ -190,24 +190,24 @@ std::string Lottery::reservation(const crypto::Address& provider) const {
   std::size_t undecided = 0;
   for (const core::Digest& id : chains->second.all) {
     undecided += deps_.tickets.awaited(id);
-    // Another chain is no way around it.
-    const auto round = asked_round(pairings_.at(id));
+    // Another chain is no way around it, as long as it can still be drawn.
+    const auto round = deps_.tickets.awaited(id) > 0 ? asked_round(pairings_.at(id)) : std::nullopt;
     if (round) return fmt::format("has not drawn round {}, as the ledger asks it to", *round);
   }
-  const std::size_t most = undecided_most();
-  if (undecided < most) return also_ ? also_(provider) : "";
-  return fmt::format("has {} tickets on which nothing is decided, at most {} may be", undecided,
-                     most);
+  if (may_owe_more(undecided)) return also_ ? also_(provider) : "";
+  return fmt::format("has {} tickets on which nothing is decided, as many as one may have",
+                     undecided);
 }
 
-/// Of one provider: nobody shall fill the book, or the escrow's cover, alone.
-std::size_t Lottery::undecided_most() const {
-  const double each =
-      risk::units_of(config_.face_value) + risk::units_of(config_.rules.auditor_fee);
+/// Of one provider: nobody shall fill the book, or what the escrow covers, alone.
+bool Lottery::may_owe_more(std::size_t undecided) const {
+  constexpr std::size_t kAlways = 8;
+  if (undecided >= std::max(config_.tickets_max / limits::kTicketShares, kUndecidedMin))
+    return false;
+  const auto twice =
+      may_win(undecided + 1).and_then([](const Amount& one) { return one.plus(one); });
   const Amount escrow = deps_.bank.state().balance(address_, AccountKind::kEscrow);
-  const double covered = risk::units_of(escrow) / (each * config_.win_probability);
-  const auto share = static_cast<double>(config_.tickets_max / limits::kTicketShares);
-  return std::max(static_cast<std::size_t>(std::min(share, covered / 2)), kUndecidedMin);
+  return undecided < kAlways || (twice && *twice <= escrow);
 }
 
 Result<Amount> Lottery::may_win(std::uint64_t tickets) const {

@@ -62,7 +62,7 @@ class Lottery {
   std::string reservation(const crypto::Address& provider) const;
   /// What so many tickets may win, with the auditors' fees. Error: kInvalidArgument.
   core::Result<protocol::Amount> may_win(std::uint64_t tickets) const;
-  std::size_t undecided_most() const;
+  bool may_owe_more(std::size_t undecided) const;
   std::uint64_t audit_ms() const;
   std::uint64_t now_ms() const;  // by the wall's clock
   /// Whether the escrow covers what the tickets under way may win, and one more, and the book has
@@ -121,7 +121,8 @@ class Lottery {
   core::Result<void> take_up(const crypto::Address& provider, const rpc::HashChainPosition& chain);
   bool waits_for_reveals();
   core::Result<void> close_round();
-  core::Result<void> draw(Pairing& pairing, const rpc::Reveal& reveal, bool is_proved = false);
+  core::Result<void> draw(Pairing& pairing, const rpc::Reveal& reveal);
+  core::Result<void> draw_by_ledger(Pairing& pairing);
   core::Result<void> prune(const Pairing& pairing);
   std::optional<std::uint64_t> asked_round(const Pairing& pairing) const;
   core::Result<void> punish_withholding(Pairing& pairing);

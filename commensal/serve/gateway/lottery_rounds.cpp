@@ -84,19 +84,30 @@ void Lottery::on_reveal(const crypto::Address& provider, const rpc::Reveal& reve
 void Lottery::on_revealed(const event::Revealed& event) {
   for (auto& [id, pairing] : pairings_) {
     if (deps_.bank.state().beacons.find(id)->provider != event.hash_chain) continue;
-    deps_.events.report(draw(pairing, {event.round, event.value}, true));
+    deps_.events.report(draw_by_ledger(pairing));
   }
 }
 
-/// `is_proved`: the ledger has it.
-Result<void> Lottery::draw(Pairing& pairing, const rpc::Reveal& reveal, bool is_proved) {
-  beacon::TwoPartyBeacon& beacon = pairing.beacon;
-  if (reveal.round <= beacon.drawn_round()) return {};
-  if (!is_proved && pairing.wrong >= kWrongMax) return {};
+/// What the ledger has, it has looked at; it may be ahead of our own chain.
+Result<void> Lottery::draw_by_ledger(Pairing& pairing) {
+  const ledger::State& state = deps_.bank.state();
+  const core::Digest chain = state.beacons.find(pairing.beacon.id())->provider;
+  const ledger::HashChainRow& shown = *state.hash_chains.find(chain);
+  const std::uint64_t round = std::min(shown.round, pairing.beacon.closed_round());
+  if (round <= pairing.beacon.drawn_round()) return {};
+  const beacon::HashChainTracker tracker(shown.head, shown.round, shown.value);
+  COMMENSAL_ASSIGN(const core::Digest value, tracker.value_of(round));
+  pairing.wrong = 0;
+  return draw(pairing, {round, value});
+}
+
+Result<void> Lottery::draw(Pairing& pairing, const rpc::Reveal& reveal) {
+  if (reveal.round <= pairing.beacon.drawn_round() || pairing.wrong >= kWrongMax) return {};
+  beacon::TwoPartyBeacon beacon = pairing.beacon;  // ours once it is on disk
   const auto fits = beacon.on_provider_reveal(reveal.round, reveal.value);
   pairing.wrong = fits ? 0 : pairing.wrong + 1;
   COMMENSAL_TRY(fits);
-  return deps_.bank.durably([&]() -> Result<void> {
+  COMMENSAL_TRY(deps_.bank.durably([&]() -> Result<void> {
     const ledger::State& state = deps_.bank.state();
     const core::Digest chain = state.beacons.find(beacon.id())->provider;
     if (state.hash_chains.find(chain)->round < reveal.round) {
@@ -104,7 +115,9 @@ Result<void> Lottery::draw(Pairing& pairing, const rpc::Reveal& reveal, bool is_
     }
     COMMENSAL_TRY(deps_.tickets.draw(beacon));
     return {};
-  });
+  }));
+  pairing.beacon = std::move(beacon);
+  return {};
 }
 
 /// Of who is gone nothing is acknowledged any more: its settled tickets go by our own rounds.
@@ -129,8 +142,7 @@ Result<void> Lottery::punish_withholding(Pairing& pairing) {
   const bool is_late = is_there(pairing) && soon < pairing.beacon.closed_round();
   if (!is_late && now_ms < record.committed_ms + kWithheldMs) return {};
   const core::Digest& chain = deps_.bank.state().beacons.find(id)->provider;
-  const ledger::HashChainRow& shown = *deps_.bank.state().hash_chains.find(chain);
-  if (shown.round >= round) return draw(pairing, {shown.round, shown.value}, true);
+  if (deps_.bank.state().hash_chains.find(chain)->round >= round) return draw_by_ledger(pairing);
   const auto* until = deps_.bank.state().demands.find({chain, round});
   const bool is_over = until != nullptr && now_ms > *until;
   if (until != nullptr && !is_over) return {};

@@ -63,11 +63,11 @@ void Rollouts::go_on(Live& live) {
   }
   live.is_ours = true;
   if (audits(live.entry.job).open.size() >= limits::kStepAuditsOpenMax) return;
-  if (!deps_.lottery.is_in_time(live.work->job())) {
-    return fail(live, RolloutState::kFailed,
-                "nobody could be accused of its later steps in time: go on in another rollout");
-  }
   if (!live.work->client.pending()) {
+    if (!deps_.lottery.is_in_time(live.work->job())) {
+      return fail(live, RolloutState::kFailed,
+                  "nobody could be accused of its later steps in time: go on in another rollout");
+    }
     if (const auto afforded = afford(live); !afforded) {
       live.hindrance = afforded.error().message;
       return retry_later(live);

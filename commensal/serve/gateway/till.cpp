@@ -17,8 +17,9 @@ Result<void> Till::reserve(const std::string& account, std::uint64_t steps) {
   const std::uint64_t before = reserved(account);
   if (!is_free() && !bank_.can_pay(account, price_, before + steps)) {
     return fail(ErrorCode::kResourceExhausted,
-                "account '{}' can't pay {} for each of {} step(s), with {} under way", account,
-                to_text(price_), steps, before);
+                "account '{}' can't pay {} for each of {} step(s), with {} under way: its operator "
+                "books what it pays in (account deposit)",
+                account, to_text(price_), steps, before);
   }
   reserve_again(account, steps);
   return {};

@@ -5,6 +5,7 @@
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/trade/pay/ticket/book.hpp>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -28,13 +29,14 @@ class Withheld {
   static constexpr std::int64_t kLookMs = 10'000;
   static constexpr std::size_t kLooksMax = 256;  // at receipts, in a turn of the loop
   using Seen = std::set<std::pair<ticket::State, core::Digest>>;  // tickets
-  void look(ticket::State state, Seen& still, std::size_t& left);
+  void look(ticket::State state, Seen& still, std::size_t left);
 
   const core::Clock& clock_;
   const ReceiptBook& book_;
   EventQueue& events_;
   const ticket::TicketBook& tickets_;
   Seen seen_;
+  std::map<ticket::State, std::size_t> from_;  // which of them is looked at first
   std::int64_t next_look_ms_ = 0;
 };
 

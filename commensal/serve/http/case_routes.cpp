@@ -35,8 +35,9 @@ Json case_json(const CaseKey& key, const CaseRow& row) {
           {"reports", row.findings.size()}};
 }
 
-/// Who has to do something next, and until when; null: nobody loses anything by waiting.
-Json turn_json(const ledger::State& state, const ledger::Arbiter& arbiter, const CaseKey& key,
+/// Who has to do something next (null: that was not judged), and until when; null: nobody loses
+/// anything by waiting.
+Json turn_json(const ledger::State& state, const ledger::Arbiter* arbiter, const CaseKey& key,
                const CaseRow& row) {
   Json owes = Json::array();
   Json until = nullptr;
@@ -46,10 +47,11 @@ Json turn_json(const ledger::State& state, const ledger::Arbiter& arbiter, const
       until = row.contest_ms;
       break;
     case CaseStatus::kContested: {
-      const cases::Case at{key, row.dispute, row.status, ledger::moves_of(state, key)};
-      if (cases::has_turn(at, Side::kProvider, arbiter)) owes.push_back("accused");
-      if (cases::has_turn(at, Side::kChallenger, arbiter)) owes.push_back("accuser");
       until = row.move_ms;
+      if (arbiter == nullptr) return {{"owes", nullptr}, {"until_ms", until}};
+      const cases::Case at{key, row.dispute, row.status, ledger::moves_of(state, key)};
+      if (cases::has_turn(at, Side::kProvider, *arbiter)) owes.push_back("accused");
+      if (cases::has_turn(at, Side::kChallenger, *arbiter)) owes.push_back("accuser");
       break;
     }
     case CaseStatus::kUndecided:
@@ -104,9 +106,9 @@ Response show_cases(Gateway& gateway, const Call& call) {
        row != rows.end() && row->first.subject == *subject; ++row) {
     Json one = case_json(row->first, row->second);
     // Each may take a whole dispute to judge: no more than are remembered.
-    const bool is_judged = row->second.status != CaseStatus::kContested || left > 0;
+    const ledger::Arbiter* const arbiter = left > 0 ? &gateway.arbiter() : nullptr;
     if (row->second.status == CaseStatus::kContested && left > 0) --left;
-    if (is_judged) one.update(turn_json(state, gateway.arbiter(), row->first, row->second));
+    one.update(turn_json(state, arbiter, row->first, row->second));
     made.push_back(std::move(one));
   }
   if (!made.empty()) return json_response(Json{{"cases", std::move(made)}}.dump());

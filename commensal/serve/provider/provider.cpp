@@ -163,6 +163,10 @@ void Provider::retire() {
   }
 }
 
+std::size_t Provider::left() const {
+  return state_->jobs->counts().at_work + state_->purse.undrawn();
+}
+
 ProviderStatus Provider::status() const {
   const Jobs::Counts& counts = state_->jobs->counts();
   return {.stream = state_->stream,
@@ -175,7 +179,6 @@ ProviderStatus Provider::status() const {
           .new_gateway = state_->gateways.trusted_anew(),
           .fetch = state_->jobs->fetch(),
           .tickets = state_->purse.tickets().totals(),
-          .undrawn = state_->purse.undrawn(),
           .balance = state_->purse.balance(),
           .unjudged = state_->purse.unjudged(),
           .accusations = state_->defence->pending(),

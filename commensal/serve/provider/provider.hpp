@@ -60,7 +60,6 @@ struct ProviderStatus {
   std::optional<crypto::Address> new_gateway;  // a key that it never met before, and takes on trust
   Fetch fetch;                                 // the last model that was fetched
   ticket::Totals tickets;
-  std::size_t undrawn = 0;  // of those that are left: who stays away with some may pay for it
   std::optional<rpc::Balance> balance;  // as the gateway's ledger has it
   std::size_t unjudged = 0;             // winners that it has not judged in time
   std::size_t accusations = 0;          // that are pending against it
@@ -81,6 +80,8 @@ class Provider final : public rpc::ProviderPort, public std::enable_shared_from_
   void stop();
   /// Before a stop: no new work, and what is under way may move elsewhere; tickets are drawn.
   void retire();
+  /// What is left then: jobs at work and tickets that are not drawn, which cost who stays away.
+  std::size_t left() const;
 
   ProviderStatus status() const;
   crypto::Address address() const;

@@ -16,6 +16,7 @@ using ticket::State;
 
 namespace {
 
+constexpr std::uint64_t kRoundsSpare = 16;               // of the chain, for what is under way
 constexpr std::string_view kHashChains = "hash_chains";  // gateway -> our chain for it
 constexpr std::string_view kClosed = "closed";           // gateway -> Agreed
 
@@ -83,6 +84,11 @@ Result<void> Purse::load_chain(const rpc::HashChainPosition& shown) {
   const crypto::Address& gateway = shown.head.owner;
   const std::uint64_t round = shown.round;
   if (!chain_ || gateway != gateway_) COMMENSAL_TRY(open_chain(gateway, round));
+  // Before its end comes, where nothing is left that only it can draw.
+  const std::uint64_t last_part = (std::uint64_t{1} << config_.hash_chain_depth) / 32;
+  if (chain_->rounds_left() < last_part && undrawn() == 0) {
+    return chain_->renew(std::max(round, chain_->round()));
+  }
   if (round <= chain_->round()) return {};
   if (round - chain_->round() >= chain_->rounds_left()) return chain_->renew(round);
   if (round - chain_->round() > limits::kRevealGapMax / 2) return chain_->anchor_at(round);
@@ -187,6 +193,10 @@ Result<void> Purse::accept(const protocol::Job& job) const {
       missing && *missing > beacon_->closed_round()) {
     return fail(ErrorCode::kFailedPrecondition, "the gateway has not drawn round {}: no more work",
                 *missing);
+  }
+  if (chain_->rounds_left() < kRoundsSpare) {
+    return fail(ErrorCode::kFailedPrecondition,
+                "the provider's hash chain is at its end: start it again");
   }
   if (!tickets_.room_for(1)) {
     return fail(ErrorCode::kResourceExhausted, "the provider holds {} tickets, its limit",
@@ -329,6 +339,16 @@ void Purse::send_next() {
   made.body = std::move(body);
   ledger::sign(deps_.key, made);
   deps_.gateway.send(rpc::Transact{protocol::encode(made)});
+}
+
+std::size_t Purse::undrawn() const {
+  if (!beacon_) return 0;
+  std::size_t count = 0;
+  for (const State state : {State::kCommitted, State::kCountersigned, State::kDrawn}) {
+    if (!tickets_.has(state)) continue;
+    for (const ticket::Record& one : tickets_.in(state)) count += one.beacon == beacon_->id();
+  }
+  return count;
 }
 
 void Purse::look() {

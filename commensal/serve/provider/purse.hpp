@@ -80,10 +80,8 @@ class Purse {
   /// Whose chain was met last.
   const crypto::Address& gateway() const { return gateway_; }
   const ticket::TicketBook& tickets() const { return tickets_; }
-  /// Tickets that take part in a draw which has not been.
-  std::size_t undrawn() const {
-    return tickets_.count(ticket::State::kCountersigned) + tickets_.count(ticket::State::kDrawn);
-  }
+  /// Tickets of the present gateway that are signed and not drawn.
+  std::size_t undrawn() const;
   /// The latest that the gateway has said; nothing before.
   const std::optional<rpc::Balance>& balance() const { return balance_; }
   /// Winners that the gateway has neither paid nor refused in the ledger's time.

@@ -254,6 +254,7 @@ void Market::pause_later(std::size_t index, const std::string& why, std::int64_t
 }
 
 void Market::retire(std::size_t index) { members_[index]->provider->retire(); }
+std::size_t Market::left(std::size_t index) const { return members_[index]->provider->left(); }
 
 void Market::cut(std::size_t index) {
   if (members_[index]->client) members_[index]->client->cut();

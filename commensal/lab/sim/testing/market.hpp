@@ -70,8 +70,9 @@ class Market {
   void pause_later(std::size_t index, const std::string& why, std::int64_t after_ms);
   /// The network between gateway and provider breaks; the provider dials again later.
   void cut(std::size_t index);
-  /// Its owner is about to stop it.
+  /// Its owner is about to stop it; what it has left then.
   void retire(std::size_t index);
+  std::size_t left(std::size_t index) const;
   crypto::Address address_of(std::size_t index) const { return key_of(index).address(); }
   const crypto::SecretKey& key_of(std::size_t index) const;
   /// Of one that is running.
