@@ -50,22 +50,6 @@ class Watched final : public rollout::EngineFactory {
   rollout::SessionEngineFactory honest_{graph::SessionOptions{}};
 };
 
-/// Refuses so many models for good, whoever of its providers is asked first; then it is honest.
-class Refusing final : public rollout::EngineFactory {
- public:
-  explicit Refusing(std::shared_ptr<int> left) : left_(std::move(left)) {}
-  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path& file,
-                                                      const std::vector<protocol::Feed>& feeds,
-                                                      const std::stop_token& cancel) override {
-    if ((*left_)-- > 0) return core::fail(core::ErrorCode::kUnsupported, "not this one");
-    return honest_.load(file, feeds, cancel);
-  }
-
- private:
-  const std::shared_ptr<int> left_;
-  rollout::SessionEngineFactory honest_{graph::SessionOptions{}};
-};
-
 class MoneyRollouts : public MoneyTrip {
  protected:
   static gateway::RolloutRequest letters(std::uint64_t steps, std::optional<int> noise,
@@ -305,7 +289,7 @@ TEST_F(MoneyRollouts, WhoWillNotBeginItGivesWayToAnother) {
   auto market = open(40, 0.3);
   prepare_letters(*market);
   const auto refusals = std::make_shared<int>(1);
-  for (const char* name : {"a", "b"}) add(*market, name, std::make_unique<Refusing>(refusals));
+  for (const char* name : {"a", "b"}) add(*market, name, make_refusing(refusals));
   const auto made = market->gateway().rollouts().create(letters(4, 16, 0));
   ASSERT_TRUE(made) << made.error().message;
   market->rest_ms(1'000);
@@ -330,7 +314,7 @@ TEST_F(MoneyRollouts, WhereAllRefuseItForGoodItEnds) {
   auto market = open(41, 0.3);
   prepare_letters(*market);
   const auto refusals = std::make_shared<int>(2);
-  for (const char* name : {"a", "b"}) add(*market, name, std::make_unique<Refusing>(refusals));
+  for (const char* name : {"a", "b"}) add(*market, name, make_refusing(refusals));
   const RolloutStatus status = drive(*market, letters(4, 16, 0));
   EXPECT_EQ(status.entry.state, RolloutState::kFailed);
   EXPECT_EQ(status.entry.reason, "not this one");

@@ -90,6 +90,21 @@ class Refuser final : public rollout::EngineFactory {
   int* const asked_;
 };
 
+class Refusing final : public rollout::EngineFactory {
+ public:
+  explicit Refusing(std::shared_ptr<int> left) : left_(std::move(left)) {}
+  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path& file,
+                                                      const std::vector<protocol::Feed>& feeds,
+                                                      const std::stop_token& cancel) override {
+    if ((*left_)-- > 0) return core::fail(core::ErrorCode::kUnsupported, "not this one");
+    return honest_.load(file, feeds, cancel);
+  }
+
+ private:
+  const std::shared_ptr<int> left_;
+  rollout::SessionEngineFactory honest_{graph::SessionOptions{}};
+};
+
 }  // namespace
 
 std::unique_ptr<rollout::EngineFactory> make_rollout_cheat(serial::Lies lies) {
@@ -102,6 +117,10 @@ std::unique_ptr<rollout::EngineFactory> make_refuser(int* asked) {
 
 std::unique_ptr<rollout::EngineFactory> make_lazy_cheat() {
   return std::make_unique<LazyFactory>();
+}
+
+std::unique_ptr<rollout::EngineFactory> make_refusing(std::shared_ptr<int> left) {
+  return std::make_unique<Refusing>(std::move(left));
 }
 
 }  // namespace commensal::sim::testing

@@ -17,4 +17,7 @@ std::unique_ptr<rollout::EngineFactory> make_refuser(int* asked = nullptr);
 /// Computes some steps of rollouts with another weight; all else as it should.
 std::unique_ptr<rollout::EngineFactory> make_rollout_cheat(serial::Lies lies);
 
+/// Refuses so many models for good, whoever of its providers is asked first; then it is honest.
+std::unique_ptr<rollout::EngineFactory> make_refusing(std::shared_ptr<int> left);
+
 }  // namespace commensal::sim::testing
