@@ -221,7 +221,7 @@ TEST_F(Newcomer, AGatewaysMoneyIsSetUpByItsFlags) {
   gateway_->kill();
   std::filesystem::remove(folder_.at("gateway.log"));
   Words funded = money;
-  funded.insert(funded.end(), {"--escrow", "20000000"});
+  funded.insert(funded.end(), {"--escrow", "20000000", "--penalty-escrow", "40000000"});
   for (int start = 0; start < 2; ++start) {  // the second finds it filled
     start_gateway(funded);
     EXPECT_EQ(log_of(folder_.at("gateway.log")), "");

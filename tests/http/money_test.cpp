@@ -139,8 +139,8 @@ TEST_F(MoneyApi, WhoHasAKeyMovesItsOwnMoneyAndNothingElse) {
             Json({{"stake", "35"}, {"withdrawing", "25"}}));
   EXPECT_EQ(
       send(ledger::Mature{})["refused"],
-      "Mature: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow or what "
-      "is said of an accusation");
+      "Mature: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow, Sell, Buy, "
+      "a Reveal that the sender is asked for or what is said of an accusation");
   const auto junk =
       anyone_.post("/v1/transactions", "application/octet-stream", core::as_bytes("junk"));
   ASSERT_FALSE(junk);

@@ -163,9 +163,7 @@ void Provider::retire() {
   }
 }
 
-std::size_t Provider::left() const {
-  return state_->jobs->counts().at_work + state_->purse.undrawn();
-}
+std::size_t Provider::left() const { return state_->purse.undrawn(); }
 
 ProviderStatus Provider::status() const {
   const Jobs::Counts& counts = state_->jobs->counts();

@@ -80,7 +80,8 @@ class Provider final : public rpc::ProviderPort, public std::enable_shared_from_
   void stop();
   /// Before a stop: no new work, and what is under way may move elsewhere; tickets are drawn.
   void retire();
-  /// What is left then: jobs at work and tickets that are not drawn, which cost who stays away.
+  /// Tickets that are left then, signed and not drawn: they cost who stays away. What is at work
+  /// and not signed is lost, and costs nothing.
   std::size_t left() const;
 
   ProviderStatus status() const;

@@ -168,8 +168,9 @@ TEST_F(MoneyBook, IsBoundedAndForgetsWhatIsSettledOnly) {
   const std::size_t winners = book_.draw(beacon_)->size();
   EXPECT_EQ(*book_.prune(beacon_.id(), 11), 28u);  // what else there is may be asked for yet
   EXPECT_EQ(*book_.prune(beacon_.id(), 11), 0u);
-  EXPECT_EQ(*book_.prune(beacon_.id(), 12, 2), 2u);
-  EXPECT_EQ(*book_.prune(beacon_.id(), 12), 60 - winners - 28 - 2);
+  ASSERT_LT(winners + 28, 60u);
+  EXPECT_EQ(*book_.prune(beacon_.id(), 12, 1), 1u);
+  EXPECT_EQ(*book_.prune(beacon_.id(), 12), 60 - winners - 28 - 1);
   EXPECT_EQ(book_.size(), winners);
   EXPECT_TRUE(book_.room_for(5));
   EXPECT_EQ(book_.totals().lost, 60 - winners);
@@ -282,7 +283,7 @@ TEST_F(MoneyBook, NoEventPassesTheTable) {
 // Rows hold many tickets: whatever becomes of each, nothing outdated comes back, and in the end
 // nothing is left on disk.
 TEST_F(MoneyBook, ARestartedBookIsTheSameWhateverWasForgotten) {
-  TicketBook book(store_, clock_, {.tickets_max = 120, .deadlines = {2, 3, 5, 10}});
+  TicketBook book(store_, clock_, {.tickets_max = 160, .deadlines = {2, 3, 5, 10}});
   ASSERT_TRUE(book.open());
   core::CounterRng rng(5);
   const auto check = [&] {
