@@ -280,8 +280,7 @@ TEST_F(MoneyBook, NoEventPassesTheTable) {
   std::filesystem::remove(file);
 }
 
-// Rows hold many tickets: whatever becomes of each, nothing outdated comes back, and in the end
-// nothing is left on disk.
+// Rows hold many tickets: nothing outdated comes back, and in the end nothing is left on disk.
 TEST_F(MoneyBook, ARestartedBookIsTheSameWhateverWasForgotten) {
   TicketBook book(store_, clock_, {.tickets_max = 160, .deadlines = {2, 3, 5, 10}});
   ASSERT_TRUE(book.open());
