@@ -239,7 +239,7 @@ void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
       ->check(CLI::Range(std::int64_t{1}, kRoundMsMax))
       ->capture_default_str();
   app.add_option("--hash-chain-depth", money.hash_chain_depth,
-                 "A new gateway's hash chain lasts 2^DEPTH rounds; making it takes as many hashes")
+                 "A new gateway's hash chain is of 2^DEPTH rounds, and hashes (22 with test money)")
       ->check(CLI::Range(1, limits::kHashChainDepthMax))
       ->capture_default_str();
   app.add_option("--tickets", money.tickets_max, "Tickets that are kept, drawn or not")
@@ -282,7 +282,7 @@ void declare_purse(CLI::App& app, provider::PurseConfig& purse) {
          "thousandths")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--hash-chain-depth", purse.hash_chain_depth,
-                 "The hash chain for a new gateway lasts 2^DEPTH rounds")
+                 "The hash chain for a new gateway lasts 2^DEPTH rounds (22 on loopback)")
       ->check(CLI::Range(1, limits::kHashChainDepthMax))
       ->capture_default_str();
 }
