@@ -205,7 +205,7 @@ TEST(SimAttack, AllOfThemBrieflyAndTheSameAgain) {
 
 // Attacks whose trials are cheap, so that there can be enough of them for the bars to say
 // something.
-constexpr std::uint64_t kEnough = 60;
+constexpr std::uint64_t kEnough = 120;
 constexpr std::string_view kCheap[] = {
     "bfloat16",       "selective-claims", "grind-salt",      "grind-reveal",  "withheld-reveal",
     "withheld-round", "free-credit",      "framing-by-seed", "self-settling", "forced-errors"};
