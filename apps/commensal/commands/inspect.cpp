@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace commensal::apps {
 
@@ -53,6 +54,14 @@ Json values_of(const graph::Graph& graph, const std::vector<graph::ValueId>& ids
   return list;
 }
 
+/// Operators that run in plain loops, in subgraphs too.
+void add_plain(const graph::Graph& graph, std::set<std::string>& names) {
+  for (const graph::Node& node : graph.nodes) {
+    if (node.op->is_plain()) names.insert(operator_of(node));
+    for (const graph::Subgraph& inner : node.subgraphs) add_plain(*inner.graph, names);
+  }
+}
+
 Json describe(const graph::Graph& graph, const InspectArguments& options) {
   Json report;
   report["name"] = graph.name;
@@ -82,6 +91,9 @@ Json describe(const graph::Graph& graph, const InspectArguments& options) {
   report["batching_objection"] = objection.empty() ? Json() : Json(objection);
   report["node_count"] = graph.nodes.size();
   report["operators"] = operators;
+  std::set<std::string> plain;
+  add_plain(graph, plain);
+  report["plain_operators"] = plain;
   if (options.nodes) report["nodes"] = std::move(nodes);
   return report;
 }
@@ -106,6 +118,10 @@ void print_text(const Json& report) {
   fmt::print("nodes       {}\n", report["node_count"].get<std::size_t>());
   for (const auto& [name, count] : report["operators"].items()) {
     fmt::print("  {:<24} {}\n", name, count.get<int>());
+  }
+  if (const Json& plain = report["plain_operators"]; !plain.empty()) {
+    fmt::print("slow        {}: plain loops, without a fast kernel\n",
+               fmt::join(plain.get<std::vector<std::string>>(), ", "));
   }
   if (!report.contains("nodes")) return;
   for (const Json& node : report["nodes"]) {

@@ -195,8 +195,8 @@ Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const V
   COMMENSAL_ASSIGN(auto outputs, memory.outputs(node, call));
   kernels::Workspace workspace{machine.arena, machine.threads,
                                machine.isa.value_or(kernels::Isa::kAvx2), packed_[index].get()};
-  const bool fast = machine.isa && node.op->cpu != nullptr;
-  COMMENSAL_TRY((fast ? node.op->cpu : node.op->judge->run)(call, outputs, workspace));
+  const bool fast = machine.isa && node.op->fast() != nullptr;
+  COMMENSAL_TRY((fast ? node.op->fast() : node.op->judge->run)(call, outputs, workspace));
   if (machine.tracer != nullptr) machine.tracer->after_node(node, call, outputs);
   outputs = codes.decoded(std::move(outputs), call.pulse);
   return Values(std::make_move_iterator(outputs.begin()), std::make_move_iterator(outputs.end()));

@@ -98,6 +98,9 @@ using StepsFn = std::int64_t (*)(const Call&, int output, std::int64_t index);
 struct Judge {
   InferFn infer = nullptr;
   KernelFn run = nullptr;
+  /// The bits of `run`, sooner, on several threads; null: there is but `run`.
+  KernelFn rows = nullptr;
+  KernelFn best() const { return rows != nullptr ? rows : run; }
   ReadsFn reads = nullptr;
   ElementFn element = nullptr;
   StepsFn steps = nullptr;  // with partial; null where there is no reduction
@@ -178,7 +181,7 @@ struct Operator {
   int outputs_max = 1;
   Kind kind = Kind::kElementwise;
   const Judge* judge = &kNoJudge;
-  KernelFn cpu = nullptr;  // null: the judge serves
+  KernelFn cpu = nullptr;  // null: the judge's `rows` or `run` serve
   PackFn pack = nullptr;
   Cuda cuda = Cuda::kNone;
   ValuesFn values = nullptr;  // used where the judge has no `infer`, or an input is not a tensor
@@ -196,6 +199,12 @@ struct Operator {
   bool canonical = false;  // the only NaN among its floats is the canonical one
   bool by_image = false;   // image i of the output is a function of image i of inputs in blocks
 
+  /// What serves on this machine's instruction sets; null: the judge's plain loops.
+  constexpr KernelFn fast() const { return cpu != nullptr ? cpu : judge->rows; }
+  /// Whether it runs in the judge's loops where fast kernels are there: time is lost in it.
+  constexpr bool is_plain() const {
+    return fast() == nullptr && judge->run != nullptr && kind != Kind::kConstant;
+  }
   constexpr bool is_internal() const { return domain == kInternalDomain; }
 };
 

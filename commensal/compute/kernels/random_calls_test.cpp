@@ -160,12 +160,12 @@ std::string difference(const std::vector<Tensor>& got, const std::vector<Tensor>
 void check_call(Runner& runner, std::span<const std::unique_ptr<ThreadPool>> pools) {
   const auto expected = runner.run(runner.op().judge->run, *pools[0], Isa::kAvx2, nullptr);
   runner.check_elements(expected);
-  if (runner.op().cpu == nullptr) return;
+  if (runner.op().fast() == nullptr) return;
   for (const Isa isa : available_isas()) {
     const auto packed = runner.pack(isa);
     for (const auto& pool : pools) {
       for (const Packed* constants : {static_cast<const Packed*>(nullptr), packed.get()}) {
-        const auto got = runner.run(runner.op().cpu, *pool, isa, constants);
+        const auto got = runner.run(runner.op().fast(), *pool, isa, constants);
         ASSERT_EQ(difference(got, expected), "")
             << runner.text() << " " << name_of(isa) << " threads=" << pool->threads()
             << (constants != nullptr ? " packed" : "");

@@ -17,7 +17,7 @@ inline constexpr Operator kReductionRows[] = {
     {.name = "Hardmax", .kind = Kind::kReduction, .judge = &ref::kHardmax,
      .batching = {batching::softmax}},
     {.name = "LogSoftmax", .kind = Kind::kReduction, .judge = &ref::kLogSoftmax,
-     .batching = {batching::softmax}, .shaping = kNone},
+     .cpu = cpu::log_softmax, .batching = {batching::softmax}, .shaping = kNone},
     {.name = "ReduceL1", .until = 17, .kind = Kind::kReduction, .judge = &ref::kReduceL1,
      .batching = {batching::reduce}, .shaping = kSecond},
     {.name = "ReduceL1", .since = 18, .inputs = {1, 2}, .kind = Kind::kReduction,

@@ -30,7 +30,8 @@ std::vector<Row> rows_of(std::span<const RunTime> runs) {
       times.push_back(seconds(run.nodes[i].start_ns, run.nodes[i].end_ns));
     }
     const NodeTime& node = runs.front().nodes[i];
-    rows.push_back({node.name, node.op, node.output, 1, median(std::move(times)), node.work});
+    rows.push_back(
+        {node.name, node.op, node.output, 1, median(std::move(times)), node.work, node.is_plain});
   }
   return rows;
 }
@@ -38,7 +39,8 @@ std::vector<Row> rows_of(std::span<const RunTime> runs) {
 std::vector<Row> summed(const std::vector<Row>& nodes) {
   std::map<std::string, Row> by_name;
   for (const Row& node : nodes) {
-    Row& sum = by_name.try_emplace(node.op, Row{"", node.op, "", 0, 0, {}}).first->second;
+    Row& sum =
+        by_name.try_emplace(node.op, Row{"", node.op, "", 0, 0, {}, node.is_plain}).first->second;
     ++sum.nodes;
     sum.seconds += node.seconds;
     sum.work.ops += node.work.ops;
@@ -64,6 +66,7 @@ void Profiler::before_node(const graph::Node& node, const kernels::Call& call) {
   time.name = node.name;
   time.op = node.op->name;
   time.output = call.outputs.empty() ? "" : call.outputs.front().text();
+  time.is_plain = node.op->is_plain();
   time.work = graph::work_of(*node.op, call);
   if (!computes(*node.op)) time.work.ops = 0;
   time.start_ns = clock_.monotonic_ns();

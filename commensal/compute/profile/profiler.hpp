@@ -14,6 +14,7 @@ struct NodeTime {
   std::string name, op;
   std::string output;  // type of its first output
   graph::Work work;
+  bool is_plain = false;  // see kernels::Operator
   std::int64_t start_ns = 0, end_ns = 0;
 };
 
@@ -48,6 +49,7 @@ struct Row {
   int nodes = 1;
   double seconds = 0;
   graph::Work work;
+  bool is_plain = false;
 };
 
 struct Profile {

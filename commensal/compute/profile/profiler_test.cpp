@@ -12,6 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// A millisecond passes with every look.
@@ -76,6 +77,15 @@ TEST_F(ProfilerTest, TheTableSaysWhatSharesAreOf) {
   EXPECT_THAT(text, HasSubstr("median of 2 runs after a first one"));
   EXPECT_THAT(text, HasSubstr("measured peak 200 GFLOP/s, 30.0 GB/s"));
   EXPECT_THAT(text, HasSubstr("between nodes"));
+}
+
+TEST_F(ProfilerTest, TheTableNamesOperatorsInPlainLoops) {
+  Profile profile = profile_of(profiler_, {});
+  EXPECT_THAT(profile_text(profile), Not(HasSubstr("plain loops")));
+  profile.by_operator.front().is_plain = true;
+  EXPECT_THAT(
+      profile_text(profile),
+      HasSubstr("In plain loops, without a fast kernel: " + profile.by_operator.front().op + "."));
 }
 
 TEST_F(ProfilerTest, TheTraceHasEveryNodeOfEveryRun) {

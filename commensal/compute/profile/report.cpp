@@ -56,11 +56,16 @@ std::string profile_text(const Profile& profile) {
     nodes_s += row.seconds;
   }
   const double rest_s = profile.run_seconds - nodes_s;
+  std::string plain;
+  for (const Row& row : profile.by_operator) {
+    if (row.is_plain) plain += (plain.empty() ? "" : ", ") + row.op;
+  }
   text += fmt::format("{:>9.3f} {:>6} {:>36} between nodes\n\n{}  node\n", 1e3 * rest_s,
                       share(rest_s, profile.run_seconds), "", kHead);
   for (const Row& row : profile.by_node) {
     text += fmt::format("{}  {} ({}) {}\n", figures(row, profile), row.name, row.op, row.output);
   }
+  if (!plain.empty()) text += fmt::format("\nIn plain loops, without a fast kernel: {}.\n", plain);
   text +=
       "\nOperations are those of the direct form: above 100 % of the peak is a convolution by a "
       "shorter one.\nBytes are those of inputs and outputs: above 100 % they came from a cache.\n";

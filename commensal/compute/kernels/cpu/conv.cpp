@@ -5,6 +5,7 @@
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
+#include <commensal/compute/kernels/cpu/window_columns.hpp>
 #include <commensal/compute/kernels/cpu/winograd.hpp>
 #include <commensal/compute/kernels/math/winograd.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
@@ -89,11 +90,36 @@ core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
   return multiply({.rows = rows, .depth = conv.depth(), .columns = out_plane}, products, ws);
 }
 
+/// Of any rank, stride and dilation.
+core::Result<void> by_window(const shape_inference::Conv& conv, const Call& call,
+                             const ConvWeights& weights, Tensor& output, Workspace& ws) {
+  const std::int64_t rows = conv.group_out_channels(), places = conv.window.out_elements();
+  const float* const x = call.in(0).data<float>().data();
+  const float* const bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;
+  float* const y = output.mutable_data<float>().data();
+  std::vector<WindowColumns> sources;
+  std::vector<Product> products;
+  sources.reserve(static_cast<std::size_t>(conv.batch * conv.group));
+  for (std::int64_t i = 0; i < conv.batch * conv.group; ++i) {
+    const std::int64_t group = i % conv.group;
+    sources.emplace_back(kernels_for(ws.isa), conv.window,
+                         x + i * conv.group_channels() * conv.window.in_elements(),
+                         conv.group_channels());
+    products.push_back({.a = weights.group_rows(group),
+                        .b = &sources.back(),
+                        .c = y + i * rows * places,
+                        .c_step = places,
+                        .bias = bias == nullptr ? nullptr : bias + group * rows,
+                        .bias_row_step = 1});
+  }
+  return multiply({.rows = rows, .depth = conv.depth(), .columns = places}, products, ws);
+}
+
 }  // namespace
 
 core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa) {
   if (!call.has(1) || call.in(1).dtype() != tensor::DType::kFloat32 ||
-      call.in(1).shape().rank() < 3 || call.in(1).shape().rank() > 4) {
+      call.in(1).shape().rank() < 3) {
     return nullptr;
   }
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
@@ -103,20 +129,23 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
 
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::Conv conv, shape_inference::conv_of(call));
-  if (conv.dtype != tensor::DType::kFloat32 || !TapLayout::suits(conv.window)) {
-    return ref::kConv.run(call, outputs, ws);
-  }
+  if (conv.dtype != tensor::DType::kFloat32) return ref::kConv.run(call, outputs, ws);
   if (outputs[0].elements() == 0) return {};
   std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
   if (ws.packed == nullptr) {
     COMMENSAL_ASSIGN(made, weights_of(call, ws.isa));
   }
   const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
-  if (conv.winograd_tile != 0) return winograd(conv, call, weights, outputs[0], ws);
+  const bool suits = TapLayout::suits(conv.window);
+  if (conv.winograd_tile != 0) {
+    return suits ? winograd(conv, call, weights, outputs[0], ws)
+                 : ref::kConv.run(call, outputs, ws);
+  }
   // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
-  if (!weights.all_finite() && Geometry::of(conv.window).padded()) {
+  if (!weights.all_finite() && (!suits || Geometry::of(conv.window).padded())) {
     return ref::kConv.run(call, outputs, ws);
   }
+  if (!suits) return by_window(conv, call, weights, outputs[0], ws);
   if (suits_depthwise(conv)) return depthwise(conv, call, outputs[0], ws);
   return direct(conv, call, weights, outputs[0], ws);
 }

@@ -127,6 +127,74 @@ struct Tanh {
   }
 };
 
+struct Acos {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::acos<L>(x); }
+};
+struct Acosh {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::acosh<L>(x); }
+};
+struct Asin {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::asin<L>(x); }
+};
+struct Asinh {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::asinh<L>(x); }
+};
+struct Atan {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::atan<L>(x); }
+};
+struct Atanh {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::atanh<L>(x); }
+};
+struct Cos {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::cos<L>(x); }
+};
+struct Cosh {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::cosh<L>(x); }
+};
+struct Sin {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::sin<L>(x); }
+};
+struct Sinh {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::sinh<L>(x); }
+};
+struct Tan {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::tan<L>(x); }
+};
+/// Below 0 the second, else x.
+HWY_INLINE V below_0(V x, V below) {
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), below, x);
+}
+struct Celu {
+  static HWY_INLINE V of(V x, const UnaryParameters& p) {
+    const V alpha = hn::Set(kFloats, p.first), one = hn::Set(kFloats, 1.0f);
+    return below_0(x, hn::Mul(alpha, hn::Sub(function::exp<L>(hn::Div(x, alpha)), one)));
+  }
+};
+struct Elu {
+  static HWY_INLINE V of(V x, const UnaryParameters& p) {
+    const V one = hn::Set(kFloats, 1.0f);
+    return below_0(x, hn::Mul(hn::Set(kFloats, p.first), hn::Sub(function::exp<L>(x), one)));
+  }
+};
+struct Mish {
+  static HWY_INLINE V of(V x, const UnaryParameters&) {
+    return hn::Mul(x, function::tanh<L>(function::softplus<L>(x)));
+  }
+};
+struct NormaliseTwice {
+  static HWY_INLINE V of(V x, const UnaryParameters& p) {
+    const V scaled = hn::Mul(hn::Sub(x, hn::Set(kFloats, p.first)), hn::Set(kFloats, p.second));
+    return hn::MulAdd(scaled, hn::Set(kFloats, p.third), hn::Set(kFloats, p.fourth));
+  }
+};
+struct Selu {
+  static HWY_INLINE V of(V x, const UnaryParameters& p) {
+    const V alpha = hn::Set(kFloats, p.first), gamma = hn::Set(kFloats, p.second);
+    const V below = hn::Mul(gamma, hn::Sub(hn::Mul(alpha, function::exp<L>(x)), alpha));
+    return hn::IfThenElse(hn::Gt(x, hn::Zero(kFloats)), hn::Mul(gamma, x), below);
+  }
+};
+
 template <class Op>
 void map(const float* x, float* y, std::int64_t count, const UnaryParameters& parameters) {
   std::int64_t i = 0;
@@ -154,14 +222,42 @@ void map_twins(const float* x, float* y, std::int64_t count, const UnaryParamete
   }
 }
 
-inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {
-    map<Abs>,           map<Clip>,        map_twins<Erf>,
-    map_twins<Exp>,     map<Gelu>,        map_twins<GeluSteps>,
-    map<GeluTanh>,      map<HardSigmoid>, map<HardSwish>,
-    map<LeakyRelu>,     map<Log>,         map<Neg>,
-    map<Normalise>,     map<Reciprocal>,  map<Relu>,
-    map_twins<Sigmoid>, map<Softplus>,    map<Sqrt>,
-    map<Store>,         map_twins<Tanh>};
+inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {map<Abs>,
+                                                            map<Acos>,
+                                                            map<Acosh>,
+                                                            map<Asin>,
+                                                            map<Asinh>,
+                                                            map<Atan>,
+                                                            map<Atanh>,
+                                                            map<Celu>,
+                                                            map<Clip>,
+                                                            map<Cos>,
+                                                            map<Cosh>,
+                                                            map<Elu>,
+                                                            map_twins<Erf>,
+                                                            map_twins<Exp>,
+                                                            map<Gelu>,
+                                                            map_twins<GeluSteps>,
+                                                            map<GeluTanh>,
+                                                            map<HardSigmoid>,
+                                                            map<HardSwish>,
+                                                            map<LeakyRelu>,
+                                                            map<Log>,
+                                                            map<Mish>,
+                                                            map<Neg>,
+                                                            map<Normalise>,
+                                                            map<NormaliseTwice>,
+                                                            map<Reciprocal>,
+                                                            map<Relu>,
+                                                            map<Selu>,
+                                                            map_twins<Sigmoid>,
+                                                            map<Sin>,
+                                                            map<Sinh>,
+                                                            map<Softplus>,
+                                                            map<Sqrt>,
+                                                            map<Store>,
+                                                            map<Tan>,
+                                                            map_twins<Tanh>};
 
 struct Max {
   static HWY_INLINE V of(V a, V b) { return function::maximum<L>(a, b); }

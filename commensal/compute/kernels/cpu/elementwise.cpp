@@ -33,48 +33,8 @@ core::Result<void> map(Unary what, const UnaryParameters& parameters, const Call
 
 core::Result<void> unary(Unary what, const Judge& judge, const Call& call, Outputs outputs,
                          Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return judge.run(call, outputs, ws);
+  if (call.in(0).dtype() != DType::kFloat32) return judge.best()(call, outputs, ws);
   return map(what, {}, call, outputs[0], ws);
-}
-
-/// An output as rows of `inner` elements, over which each input either runs or stands still.
-struct RowWise {
-  std::int64_t inner = 1;
-  int outer_rank = 0;  // of the output's dimensions, those that choose the row
-  int step[2] = {0, 0};
-
-  explicit RowWise(const shape_inference::Broadcast& broadcast)
-      : outer_rank(broadcast.shape().rank()) {
-    bool decided = false;  // whether `step` is
-    for (; outer_rank > 0; --outer_rank) {
-      const std::int64_t extent = broadcast.shape()[outer_rank - 1];
-      if (extent == 1) continue;
-      const auto d = static_cast<std::size_t>(outer_rank - 1);
-      for (int i = 0; i < 2; ++i) {
-        const std::int64_t stride = broadcast.strides(i)[d];
-        if (decided && stride != inner * step[i]) return;
-        if (!decided && stride > 1) return;
-        if (!decided) step[i] = static_cast<int>(stride);
-      }
-      decided = true;
-      inner *= extent;
-    }
-  }
-};
-
-/// Where row `row` begins in each input.
-std::array<std::int64_t, 2> row_offsets(const shape_inference::Broadcast& broadcast, int outer_rank,
-                                        std::int64_t row) {
-  std::array<std::int64_t, 2> offsets = {0, 0};
-  for (int d = outer_rank - 1; d >= 0; --d) {
-    const std::int64_t at = row % broadcast.shape()[d];
-    row /= broadcast.shape()[d];
-    for (int i = 0; i < 2; ++i) {
-      offsets[static_cast<std::size_t>(i)] +=
-          at * broadcast.strides(i)[static_cast<std::size_t>(d)];
-    }
-  }
-  return offsets;
 }
 
 core::Result<void> binary(Binary what, const Judge& judge, const Call& call, Outputs outputs,
@@ -82,29 +42,19 @@ core::Result<void> binary(Binary what, const Judge& judge, const Call& call, Out
   // Max and Min take any number of inputs, Pow an exponent of another type.
   const auto is_float32 = [](const Tensor* input) { return input->dtype() == DType::kFloat32; };
   if (call.inputs.size() != 2 || !std::ranges::all_of(call.inputs, is_float32)) {
-    return judge.run(call, outputs, ws);
+    return judge.best()(call, outputs, ws);
   }
   if (outputs[0].elements() == 0) return {};
   COMMENSAL_ASSIGN(const auto broadcast, shape_inference::Broadcast::of(call));
-  const RowWise rows(broadcast);
+  const shape_inference::BroadcastRows rows(broadcast, call);
   const BinaryFn fn = kernels_for(ws.isa).binary[static_cast<std::size_t>(what)];
   const float* a = call.in(0).data<float>().data();
   const float* b = call.in(1).data<float>().data();
   float* y = outputs[0].mutable_data<float>().data();
-  const std::int64_t count = outputs[0].elements() / rows.inner;
-  // A task is several short rows or a part of a long one.
-  const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskElements / rows.inner, 1);
-  const std::int64_t parts = rows_a_task > 1 ? 1 : ceil_div(rows.inner, kTaskElements);
-  ws.threads.run(ceil_div(count, rows_a_task) * parts, [&](std::int64_t task) {
-    const std::int64_t first = task / parts * rows_a_task;
-    const std::int64_t from = task % parts * kTaskElements;
-    const std::int64_t length =
-        parts == 1 ? rows.inner : std::min(kTaskElements, rows.inner - from);
-    for (std::int64_t row = first; row < std::min(count, first + rows_a_task); ++row) {
-      const auto at = row_offsets(broadcast, rows.outer_rank, row);
-      fn(a + at[0] + from * rows.step[0], rows.step[0], b + at[1] + from * rows.step[1],
-         rows.step[1], y + row * rows.inner + from, length);
-    }
+  rows.for_each(ws.threads, [&](std::int64_t row, std::int64_t from, std::int64_t to) {
+    fn(a + rows.offset(0, row) + from * rows.step(0), rows.step(0),
+       b + rows.offset(1, row) + from * rows.step(1), rows.step(1), y + row * rows.inner() + from,
+       to - from);
   });
   return {};
 }
@@ -118,7 +68,7 @@ core::Result<float> bound(const Call& call, std::string_view name, int input, fl
 }  // namespace
 
 core::Result<void> clip(const Call& call, Outputs outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return ref::kClip.run(call, outputs, ws);
+  if (call.in(0).dtype() != DType::kFloat32) return ref::kClip.best()(call, outputs, ws);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   COMMENSAL_ASSIGN(const float low, bound(call, "min", 1, -kInfinity));
   COMMENSAL_ASSIGN(const float high, bound(call, "max", 2, kInfinity));
@@ -131,7 +81,7 @@ core::Result<void> gelu(const Call& call, Outputs outputs, Workspace& ws) {
 }
 
 core::Result<void> hard_sigmoid(const Call& call, Outputs outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return ref::kHardSigmoid.run(call, outputs, ws);
+  if (call.in(0).dtype() != DType::kFloat32) return ref::kHardSigmoid.best()(call, outputs, ws);
   COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.2f));
   COMMENSAL_ASSIGN(const float beta, call.attributes->real("beta", 0.5f));
   return map(Unary::kHardSigmoid, {alpha, beta}, call, outputs[0], ws);
@@ -157,12 +107,6 @@ core::Result<void> dropout(const Call& call, Outputs outputs, Workspace& ws) {
   const auto from = call.in(0).bytes();
   copy(pulse, outputs[0].mutable_bytes().data(), from.data(), from.size());
   return {};
-}
-
-core::Result<void> leaky_relu(const Call& call, Outputs outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return ref::kLeakyRelu.run(call, outputs, ws);
-  COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.01f));
-  return map(Unary::kLeakyRelu, {alpha, 0}, call, outputs[0], ws);
 }
 
 core::Result<void> abs(const Call& call, Outputs outputs, Workspace& ws) {
@@ -200,6 +144,71 @@ core::Result<void> sqrt(const Call& call, Outputs outputs, Workspace& ws) {
 }
 core::Result<void> tanh(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kTanh, ref::kTanh, call, outputs, ws);
+}
+
+core::Result<void> acos(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kAcos, ref::kAcos, call, outputs, ws);
+}
+core::Result<void> acosh(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kAcosh, ref::kAcosh, call, outputs, ws);
+}
+core::Result<void> asin(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kAsin, ref::kAsin, call, outputs, ws);
+}
+core::Result<void> asinh(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kAsinh, ref::kAsinh, call, outputs, ws);
+}
+core::Result<void> atan(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kAtan, ref::kAtan, call, outputs, ws);
+}
+core::Result<void> atanh(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kAtanh, ref::kAtanh, call, outputs, ws);
+}
+core::Result<void> cos(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kCos, ref::kCos, call, outputs, ws);
+}
+core::Result<void> cosh(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kCosh, ref::kCosh, call, outputs, ws);
+}
+core::Result<void> sin(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kSin, ref::kSin, call, outputs, ws);
+}
+core::Result<void> sinh(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kSinh, ref::kSinh, call, outputs, ws);
+}
+core::Result<void> tan(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kTan, ref::kTan, call, outputs, ws);
+}
+core::Result<void> mish(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kMish, ref::kMish, call, outputs, ws);
+}
+
+namespace {
+/// Of a function with the parameter alpha.
+core::Result<void> with_alpha(Unary what, float usual, const Judge& judge, const Call& call,
+                              Outputs outputs, Workspace& ws) {
+  if (call.in(0).dtype() != DType::kFloat32) return judge.best()(call, outputs, ws);
+  COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", usual));
+  return map(what, {.first = alpha}, call, outputs[0], ws);
+}
+}  // namespace
+
+core::Result<void> celu(const Call& call, Outputs outputs, Workspace& ws) {
+  return with_alpha(Unary::kCelu, 1, ref::kCelu, call, outputs, ws);
+}
+core::Result<void> elu(const Call& call, Outputs outputs, Workspace& ws) {
+  return with_alpha(Unary::kElu, 1, ref::kElu, call, outputs, ws);
+}
+core::Result<void> selu(const Call& call, Outputs outputs, Workspace& ws) {
+  if (call.in(0).dtype() != DType::kFloat32 || call.opset < 6) {
+    return ref::kSelu.best()(call, outputs, ws);
+  }
+  COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1.67326319217681884765625f));
+  COMMENSAL_ASSIGN(const float gamma, call.attributes->real("gamma", 1.05070102214813232421875f));
+  return map(Unary::kSelu, {alpha, gamma}, call, outputs[0], ws);
+}
+core::Result<void> leaky_relu(const Call& call, Outputs outputs, Workspace& ws) {
+  return with_alpha(Unary::kLeakyRelu, 0.01f, ref::kLeakyRelu, call, outputs, ws);
 }
 
 core::Result<void> add(const Call& call, Outputs outputs, Workspace& ws) {

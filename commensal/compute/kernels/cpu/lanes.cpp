@@ -10,6 +10,7 @@
 #include <commensal/compute/kernels/cpu/gemm-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/layer_norm-inl.hpp>
+#include <commensal/compute/kernels/cpu/recurrent-inl.hpp>
 #include <commensal/compute/kernels/cpu/softmax-inl.hpp>
 #include <commensal/compute/kernels/cpu/sum-inl.hpp>
 #include <commensal/compute/kernels/cpu/tap_planes-inl.hpp>
@@ -35,8 +36,11 @@ const CpuKernels& kernels() {
       .sum = sum_of_32,
       .transpose_words = transpose_words,
       .layer_norm = layer_norm,
+      .norm_facts = norm_facts,
       .layer_norm_steps = layer_norm_steps,
       .softmax = softmax_row,
+      .log_softmax = log_softmax_row,
+      .cells = {cell_row<RnnUnits>, cell_row<LstmUnits>, cell_row<GruReset>, cell_row<GruUnits>},
       .unary = kUnaryFns,
       .binary = kBinaryFns,
   };

@@ -142,14 +142,47 @@ struct NormFacts {
   float mean = 0, scale = 0;
 };
 
+/// One item's step of a recurrent layer. Gate g of unit u is at sums[g * units + u]: its chain over
+/// x, then over h. Biases lie likewise, null: +0.
+struct CellRow {
+  std::int64_t units = 0;
+  const float* sums = nullptr;
+  const float* input_bias = nullptr;
+  const float* hidden_bias = nullptr;
+  const float* before = nullptr;       // GRU: h before the step
+  const float* hidden_sums = nullptr;  // GRU, reset after the product: the chains of n over h alone
+  float* reset = nullptr;              // GRU: what gate r makes for n
+  float* cell = nullptr;               // LSTM: C, before and after
+  float* hidden = nullptr;             // h after the step
+};
+/// Sigmoid and tanh (docs/numerics.md).
+struct CellKernels {
+  void (*rnn)(const CellRow&) = nullptr;
+  void (*lstm)(const CellRow&) = nullptr;
+  void (*gru_reset)(const CellRow&) = nullptr;
+  void (*gru)(const CellRow&) = nullptr;
+};
+
 /// y[i] = f(x[i]); y may be x.
 struct UnaryParameters {
-  float first = 0, second = 0, third = 0;  // LeakyRelu: alpha; Clip: low, high; HardSigmoid:
-};                                         // alpha, beta; Normalise: fma(x - first, second, third)
+  // Celu, Elu, LeakyRelu: alpha; Clip: low, high; HardSigmoid: alpha, beta; Normalise:
+  // fma(x - first, second, third); Selu: alpha, gamma.
+  float first = 0, second = 0, third = 0, fourth = 0;
+};
 using UnaryFn = void (*)(const float* x, float* y, std::int64_t count, const UnaryParameters&);
 enum class Unary {
   kAbs,
+  kAcos,
+  kAcosh,
+  kAsin,
+  kAsinh,
+  kAtan,
+  kAtanh,
+  kCelu,
   kClip,
+  kCos,
+  kCosh,
+  kElu,
   kErf,
   kExp,
   kGelu,
@@ -159,17 +192,23 @@ enum class Unary {
   kHardSwish,
   kLeakyRelu,
   kLog,
+  kMish,
   kNeg,
   kNormalise,
+  kNormaliseTwice,  // fma((x - first) * second, third, fourth)
   kReciprocal,
   kRelu,
+  kSelu,
   kSigmoid,
+  kSin,
+  kSinh,
   kSoftplus,
   kSqrt,
   kStore,  // x, NaN canonical
+  kTan,
   kTanh
 };
-inline constexpr std::size_t kUnaries = 20;
+inline constexpr std::size_t kUnaries = 36;
 
 /// y[i] = f(a[i * a_step], b[i * b_step]); the steps are 0 or 1.
 using BinaryFn = void (*)(const float* a, int a_step, const float* b, int b_step, float* y,
@@ -191,10 +230,15 @@ struct CpuKernels {
   void (*transpose_words)(const WordMatrix&) = nullptr;
   /// LayerNormalization (docs/numerics.md); a NaN among the facts may be any.
   NormFacts (*layer_norm)(const NormRow&) = nullptr;
+  /// The facts alone.
+  NormFacts (*norm_facts)(const float* x, std::int64_t count, float epsilon) = nullptr;
   /// The nine operators that write one in older models; bias is there.
   void (*layer_norm_steps)(const NormRow&) = nullptr;
   /// One row: exp(x - largest) over their sum in 32 lanes; y may be x.
   void (*softmax)(const float* x, float* y, std::int64_t count) = nullptr;
+  /// One row: (x - largest) - log of that sum; y must not be x.
+  void (*log_softmax)(const float* x, float* y, std::int64_t count) = nullptr;
+  CellKernels cells;
   std::array<UnaryFn, kUnaries> unary{};     // by Unary
   std::array<BinaryFn, kBinaries> binary{};  // by Binary
 };

@@ -35,21 +35,25 @@ HWY_INLINE void normalised_row(const NormRow& row, const Finish& finish) {
   }
 }
 
-inline NormFacts layer_norm(const NormRow& row) {
-  const auto count = static_cast<float>(row.count);
-  const float mean = sum_of_32(row.x, row.count) / count;
+inline NormFacts norm_facts(const float* from, std::int64_t elements, float epsilon) {
+  const auto count = static_cast<float>(elements);
+  const float mean = sum_of_32(from, elements) / count;
   const V mean_v = hn::Set(kFloats, mean);
-  const float squares = sum_of_32(row.x, row.count, [&](V x) HWY_ATTR {
+  const float squares = sum_of_32(from, elements, [&](V x) HWY_ATTR {
     const V d = hn::Sub(x, mean_v);
     return hn::Mul(d, d);
   });
-  const float factor = 1.0f / std::sqrt(squares / count + row.epsilon);
-  const V factor_v = hn::Set(kFloats, factor);
+  return {mean, 1.0f / std::sqrt(squares / count + epsilon)};
+}
+
+inline NormFacts layer_norm(const NormRow& row) {
+  const NormFacts facts = norm_facts(row.x, row.count, row.epsilon);
+  const V mean_v = hn::Set(kFloats, facts.mean), factor_v = hn::Set(kFloats, facts.scale);
   const auto finish = [&](V x, V scale, V bias) HWY_ATTR {
     return canonical(hn::MulAdd(hn::Mul(hn::Sub(x, mean_v), factor_v), scale, bias));
   };
   normalised_row(row, finish);
-  return {mean, factor};
+  return facts;
 }
 
 /// The sum of pow(x - mean, 2) in 32 lanes.

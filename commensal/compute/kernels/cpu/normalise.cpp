@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// BatchNormalization, LayerNormalization and Softmax.
+// Normalisations and Softmax.
 #include <algorithm>
 #include <cmath>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/shape_inference/groups.hpp>
 #include <commensal/compute/kernels/shape_inference/normalise.hpp>
 #include <commensal/compute/kernels/shape_inference/softmax.hpp>
 
@@ -65,25 +67,92 @@ core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outpu
   return {};
 }
 
-core::Result<void> softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+namespace {
+core::Result<void> groups(const Call& call, Tensor& output, Workspace& ws,
+                          shape_inference::GroupForm form, const Judge& judge) {
+  if (call.in(0).dtype() != DType::kFloat32) return judge.run(call, {&output, 1}, ws);
+  COMMENSAL_ASSIGN(const shape_inference::Groups groups, shape_inference::groups_of(call, form));
+  COMMENSAL_ASSIGN(const float epsilon, call.attributes->real("epsilon", 1e-5f));
+  if (output.elements() == 0) return {};
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const UnaryFn normalise = kernels.unary[static_cast<std::size_t>(Unary::kNormaliseTwice)];
+  const float* x = call.in(0).data<float>().data();
+  float* y = output.mutable_data<float>().data();
+  const auto scale = call.in(1).data<float>(), bias = call.in(2).data<float>();
+  ws.threads.run(output.elements() / groups.size, [&](std::int64_t group) {
+    const std::int64_t first = group * groups.size;
+    const NormFacts facts = kernels.norm_facts(x + first, groups.size, epsilon);
+    for (std::int64_t at = first; at < first + groups.size; at += groups.stretch) {
+      const auto p = static_cast<std::size_t>(groups.parameter(at));
+      normalise(x + at, y + at, groups.stretch, {facts.mean, facts.scale, scale[p], bias[p]});
+    }
+  });
+  return {};
+}
+}  // namespace
+
+core::Result<void> group_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return groups(call, outputs[0], ws, shape_inference::GroupForm::kGroup, ref::kGroupNormalization);
+}
+core::Result<void> instance_normalization(const Call& call, std::span<Tensor> outputs,
+                                          Workspace& ws) {
+  return groups(call, outputs[0], ws, shape_inference::GroupForm::kInstance,
+                ref::kInstanceNormalization);
+}
+
+namespace {
+
+using RowFn = void (*)(const float* x, float* y, std::int64_t count);
+
+/// Rows that lie across: `kAcross` neighbours at a time are turned round, and back.
+core::Result<void> across(const shape_inference::Softmax& s, const float* x, float* y, RowFn fn,
+                          Workspace& ws) {
+  constexpr std::int64_t kAcross = 16;
+  const std::int64_t length = s.view.length, inner = s.view.inner_size;
+  const std::int64_t pieces = (inner + kAcross - 1) / kAcross;
+  const std::int64_t outer = s.type.shape.elements() / (length * inner);
+  return run_with_scratch(
+      ws, outer * pieces, 2 * kAcross * length, [&](std::int64_t i, float* rows) {
+        float* const made = rows + kAcross * length;
+        const std::int64_t from = i % pieces * kAcross, count = std::min(kAcross, inner - from);
+        const std::int64_t first = i / pieces * length * inner + from;
+        for (std::int64_t k = 0; k < length; ++k) {
+          for (std::int64_t c = 0; c < count; ++c) rows[c * length + k] = x[first + k * inner + c];
+        }
+        for (std::int64_t c = 0; c < count; ++c) fn(rows + c * length, made + c * length, length);
+        for (std::int64_t k = 0; k < length; ++k) {
+          for (std::int64_t c = 0; c < count; ++c) y[first + k * inner + c] = made[c * length + k];
+        }
+      });
+}
+
+core::Result<void> softmax_by(RowFn fn, const Call& call, Tensor& output, Workspace& ws,
+                              const Judge& judge) {
   COMMENSAL_ASSIGN(const shape_inference::Softmax s, shape_inference::softmax_of(call));
-  if (s.type.dtype != DType::kFloat32 || s.view.inner_size != 1) {
-    return ref::kSoftmax.run(call, outputs, ws);
-  }
+  if (s.type.dtype != DType::kFloat32) return judge.run(call, {&output, 1}, ws);
   const std::int64_t length = s.view.length, elements = s.type.shape.elements();
   if (elements == 0) return {};
-  const CpuKernels& kernels = kernels_for(ws.isa);
   const float* x = call.in(0).data<float>().data();
-  float* y = outputs[0].mutable_data<float>().data();
+  float* y = output.mutable_data<float>().data();
+  if (s.view.inner_size != 1) return across(s, x, y, fn, ws);
   const std::int64_t rows = elements / length;
   const std::int64_t rows_a_task = std::max<std::int64_t>(4096 / length, 1);
   ws.threads.run((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
     const std::int64_t end = std::min(rows, (task + 1) * rows_a_task);
     for (std::int64_t row = task * rows_a_task; row < end; ++row) {
-      kernels.softmax(x + row * length, y + row * length, length);
+      fn(x + row * length, y + row * length, length);
     }
   });
   return {};
+}
+
+}  // namespace
+
+core::Result<void> log_softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return softmax_by(kernels_for(ws.isa).log_softmax, call, outputs[0], ws, ref::kLogSoftmax);
+}
+core::Result<void> softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return softmax_by(kernels_for(ws.isa).softmax, call, outputs[0], ws, ref::kSoftmax);
 }
 
 }  // namespace commensal::kernels::cpu

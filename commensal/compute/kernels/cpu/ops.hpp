@@ -11,6 +11,10 @@ namespace commensal::kernels::cpu {
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa);
 
+// conv_transpose.cpp
+core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<std::shared_ptr<const Packed>> pack_conv_transpose(const Call& call, Isa isa);
+
 // gemm.cpp
 core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa);
@@ -24,10 +28,20 @@ core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspa
 
 // elementwise.cpp
 core::Result<void> abs(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> acos(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> acosh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> add(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> asin(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> asinh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> atan(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> atanh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> celu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> clip(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> cos(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> cosh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> div(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> dropout(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> elu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> erf(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> exp(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> gelu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
@@ -37,33 +51,54 @@ core::Result<void> leaky_relu(const Call& call, std::span<Tensor> outputs, Works
 core::Result<void> log(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> max(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> min(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> mish(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> mul(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> neg(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> pow(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> reciprocal(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> relu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> selu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> sigmoid(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> sin(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> sinh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> softplus(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> sqrt(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> sub(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> tan(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> tanh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // normalise.cpp
 core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> group_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> instance_normalization(const Call& call, std::span<Tensor> outputs,
+                                          Workspace& ws);
 core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> log_softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // reduce.cpp
 core::Result<void> reduce_mean(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> reduce_sum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
+// recurrent.cpp
+core::Result<void> gru(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> lstm(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> rnn(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<std::shared_ptr<const Packed>> pack_gru(const Call& call, Isa isa);
+core::Result<std::shared_ptr<const Packed>> pack_lstm(const Call& call, Isa isa);
+core::Result<std::shared_ptr<const Packed>> pack_rnn(const Call& call, Isa isa);
+
 // movement.cpp
 core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> depth_to_space(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> expand(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> slice(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> space_to_depth(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> split(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> tile(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> trilu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 }  // namespace commensal::kernels::cpu

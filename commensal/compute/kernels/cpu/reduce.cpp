@@ -31,7 +31,7 @@ core::Result<void> reduce(const Call& call, std::span<Tensor> outputs, Workspace
   COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, axes, true, noop != 0));
   const bool serves = call.in(0).dtype() == DType::kFloat32 && !folding.identity &&
                       call.in(0).elements() > 0 && folds_rows(folding);
-  if (!serves) return judge.run(call, outputs, ws);
+  if (!serves) return judge.best()(call, outputs, ws);
   const auto sum = kernels_for(ws.isa).sum;
   const float* x = call.in(0).data<float>().data();
   float* y = outputs[0].mutable_data<float>().data();

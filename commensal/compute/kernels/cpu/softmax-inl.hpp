@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <commensal/compute/kernels/cpu/special-inl.hpp>
 #include <commensal/compute/kernels/cpu/sum-inl.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
@@ -68,6 +69,29 @@ HWY_INLINE float powers_of_e(const float* x, float* y, std::int64_t count, V lar
     acc[v + 1] = hn::Add(acc[v + 1], hn::IfThenElse(first(right), e.b, absent()));
   }
   return tree_of_vectors(acc);
+}
+
+/// Where the largest is a zero: +0 is above -0.
+HWY_INLINE V exact_zero(const float* x, std::int64_t count, V largest) {
+  if (hn::GetLane(largest) != 0) return largest;
+  const bool positive =
+      std::any_of(x, x + count, [](float one) { return one == 0 && !std::signbit(one); });
+  return hn::Set(kFloats, positive ? 0.0f : -0.0f);
+}
+
+inline void log_softmax_row(const float* x, float* y, std::int64_t count) {
+  const V largest = exact_zero(x, count, largest_of(x, count));
+  const float total = powers_of_e(x, y, count, largest);
+  if (!(total >= 1)) {  // likewise
+    std::fill_n(y, count, std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
+  const V log = function::log<HighwayLanes>(hn::Set(kFloats, total));
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const auto rest = static_cast<int>(std::min<std::int64_t>(count - i, kLanes));
+    const V d = hn::Sub(load_first(rest, x + i), largest);
+    store_first(rest, canonical(hn::Sub(d, log)), y + i);
+  }
 }
 
 inline void softmax_row(const float* x, float* y, std::int64_t count) {

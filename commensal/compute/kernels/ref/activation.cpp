@@ -19,8 +19,8 @@ C smaller(C a, C b) {
 struct Relu {
   using In = Types<float, double, Float16, Bfloat16, std::int8_t, std::int16_t, std::int32_t,
                    std::int64_t>;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return larger(in(0), Compute<T>{0});
   }
 };
@@ -32,8 +32,8 @@ struct LeakyRelu {
     COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.01f));
     return LeakyRelu{alpha};
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return in(0) < 0 ? static_cast<Compute<T>>(alpha) * in(0) : in(0);
   }
 };
@@ -56,8 +56,8 @@ struct PRelu {
     return core::fail(core::ErrorCode::kInvalidArgument, "slope {} does not broadcast to input {}",
                       call.in(1).shape().text(), call.in(0).shape().text());
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return in(0) < Compute<T>{0} ? times(in(1), in(0)) : in(0);
   }
 };
@@ -70,8 +70,8 @@ struct Elu {
     COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
     return Elu{alpha};
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return in(0) < 0 ? Compute<T>{alpha} * (math::by_type::exp(in(0)) - 1) : in(0);
   }
 };
@@ -84,8 +84,8 @@ struct Celu {
     COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
     return Celu{alpha};
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     const Compute<T> a = alpha;
     return in(0) < 0 ? a * (math::by_type::exp(in(0) / a) - 1) : in(0);
   }
@@ -104,8 +104,8 @@ struct Selu {
                                    "gamma", short_defaults ? 1.0507f : 1.05070102214813232421875f));
     return op;
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     const Compute<T> a = alpha, g = gamma;
     return in(0) > 0 ? g * in(0) : g * (a * math::by_type::exp(in(0)) - a);
   }
@@ -125,8 +125,8 @@ struct HardSigmoid {
     COMMENSAL_ASSIGN(op.beta, call.attributes->real("beta", 0.5f));
     return op;
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return hard_sigmoid_of(in(0), static_cast<Compute<T>>(alpha), static_cast<Compute<T>>(beta));
   }
 };
@@ -134,8 +134,8 @@ struct HardSigmoid {
 // x * HardSigmoid(x), alpha 1/6 in the type of the arithmetic, beta 1/2.
 struct HardSwish {
   using In = Floats;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     using C = Compute<T>;
     return in(0) * hard_sigmoid_of(in(0), C{1} / C{6}, C{0.5});
   }
@@ -148,8 +148,8 @@ struct ThresholdedRelu {
     COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
     return ThresholdedRelu{alpha};
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     const bool keeps = in(0) > static_cast<Compute<T>>(alpha) || in(0) != in(0);
     return keeps ? in(0) : Compute<T>{0};
   }
@@ -165,8 +165,8 @@ struct Shrink {
     COMMENSAL_ASSIGN(op.lambda, call.attributes->real("lambd", 0.5f));
     return op;
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     using C = Compute<T>;
     const C x = in(0);
     if (x < -static_cast<C>(lambda)) return x + static_cast<C>(bias);
@@ -202,8 +202,8 @@ struct Clip {
     COMMENSAL_ASSIGN(op.high, call.attributes->real("max", 0));
     return op;
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     using C = Compute<T>;
     C x = in(0);
     if (has_low) x = larger(x, by_attribute ? convert<C>(low) : in(1));

@@ -8,29 +8,29 @@ namespace {
 
 struct Add {
   using In = Numbers;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return plus(in(0), in(1));
   }
 };
 struct Sub {
   using In = Numbers;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return minus(in(0), in(1));
   }
 };
 struct Mul {
   using In = Numbers;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return times(in(0), in(1));
   }
 };
 struct Div {
   using In = Numbers;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return divided_by(in(0), in(1));
   }
 };
@@ -47,8 +47,8 @@ struct Mod {
     }
     return Mod{fmod != 0};
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     if constexpr (!std::is_floating_point_v<Compute<T>>) {
       if (!like_dividend) return remainder_like_divisor(in(0), in(1));
     }
@@ -57,8 +57,8 @@ struct Mod {
 };
 
 // ((x0 + x1) + x2) + ...
-template <class T>
-Compute<T> sum_of(const Operands<T>& in) {
+template <class T, class P>
+Compute<T> sum_of(const Operands<T, P>& in) {
   Compute<T> sum = in(0);
   for (int i = 1; i < in.count(); ++i) sum = plus(sum, in(i));
   return sum;
@@ -78,16 +78,16 @@ core::Result<shape_inference::Broadcast> broadcast_since_8(const Call& call) {
 struct SumOp {
   using In = Floats;
   static auto broadcast(const Call& call) { return broadcast_since_8(call); }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return sum_of(in);
   }
 };
 struct Mean {
   using In = Floats;
   static auto broadcast(const Call& call) { return broadcast_since_8(call); }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return sum_of(in) / static_cast<Compute<T>>(in.count());
   }
 };
@@ -96,8 +96,8 @@ template <bool kMaximum>
 struct ExtremeOp {
   using In = Numbers;
   static auto broadcast(const Call& call) { return broadcast_since_8(call); }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     Extreme<Compute<T>, kMaximum> best;
     for (int i = 0; i < in.count(); ++i) best.add(i, in(i));
     return best.value();

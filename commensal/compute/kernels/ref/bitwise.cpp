@@ -8,29 +8,29 @@ namespace {
 
 struct BitwiseAnd {
   using In = Integers;
-  template <class T>
-  T value(const Operands<T>& in) const {
+  template <class T, class P>
+  T value(const Operands<T, P>& in) const {
     return static_cast<T>(in(0) & in(1));
   }
 };
 struct BitwiseOr {
   using In = Integers;
-  template <class T>
-  T value(const Operands<T>& in) const {
+  template <class T, class P>
+  T value(const Operands<T, P>& in) const {
     return static_cast<T>(in(0) | in(1));
   }
 };
 struct BitwiseXor {
   using In = Integers;
-  template <class T>
-  T value(const Operands<T>& in) const {
+  template <class T, class P>
+  T value(const Operands<T, P>& in) const {
     return static_cast<T>(in(0) ^ in(1));
   }
 };
 struct BitwiseNot {
   using In = Integers;
-  template <class T>
-  T value(const Operands<T>& in) const {
+  template <class T, class P>
+  T value(const Operands<T, P>& in) const {
     return static_cast<T>(~in(0));
   }
 };

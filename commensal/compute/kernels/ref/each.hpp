@@ -41,16 +41,20 @@ struct EachPlan {
     op.reads(call, output, index, out);
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
-    visit(typename Op::In{}, op.dtype, [&]<class T>() {
-      for (int o = 0; o < static_cast<int>(outputs.size()); ++o) {
-        Tensor& output = outputs[static_cast<std::size_t>(o)];
-        const auto bytes = output.mutable_bytes();
-        for (std::int64_t i = 0; i < output.elements(); ++i) {
-          call.pulse();
-          put(bytes, i, op.template value<T>(call, o, i));
-        }
-      }
-    });
+    for (int o = 0; o < static_cast<int>(outputs.size()); ++o) {
+      fill(call, outputs[static_cast<std::size_t>(o)], o, 0,
+           outputs[static_cast<std::size_t>(o)].elements());
+    }
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    constexpr std::int64_t kPiece = 1024;
+    for (int o = 0; o < static_cast<int>(outputs.size()); ++o) {
+      Tensor& output = outputs[static_cast<std::size_t>(o)];
+      in_pieces(call, threads, output.elements(), kPiece,
+                [&](const Call& own, std::int64_t from, std::int64_t to) {
+                  fill(own, output, o, from, to);
+                });
+    }
   }
   std::int64_t steps(const Call&, int output, std::int64_t index) const requires
       requires(const Op& one) {
@@ -64,6 +68,17 @@ struct EachPlan {
   {
     return visit(typename Op::In{}, op.dtype,
                  [&]<class T>() { return op.template partial<T>(call, output, index, steps); });
+  }
+
+ private:
+  void fill(const Call& call, Tensor& output, int o, std::int64_t from, std::int64_t to) const {
+    visit(typename Op::In{}, op.dtype, [&]<class T>() {
+      const auto bytes = output.mutable_bytes();
+      for (std::int64_t i = from; i < to; ++i) {
+        call.pulse();
+        put(bytes, i, op.template value<T>(call, o, i));
+      }
+    });
   }
 };
 

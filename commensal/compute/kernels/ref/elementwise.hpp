@@ -15,36 +15,79 @@
 ///   static core::Result<Op> make(const Call&);  (optional) reads attributes, checks the rest
 ///   static core::Result<shape_inference::Broadcast> broadcast(const Call&);
 ///                                               (optional) where it is not numpy's
-///   template <class T> auto value(const Operands<T>&) const;
+///   template <class T, class P> auto value(const Operands<T, P>&) const;
 ///       returns Compute<T>, stored as T, or bool, stored as bool
 ///   static constexpr bool kCopies = true;       (optional) value returns T, its bits unchanged
 namespace commensal::kernels::ref {
 
 using Lane = math::ScalarLanes;
 
+/// Where the operands of any output element are.
+class Anywhere {
+ public:
+  Anywhere(const Call& call, const shape_inference::Broadcast& broadcast)
+      : call_(&call), broadcast_(&broadcast) {}
+  void move_to(std::int64_t index) { index_ = index; }
+  template <class U>
+  U stored(int input) const {
+    const auto at = static_cast<std::size_t>(broadcast_->source(input, index_));
+    return call_->in(input).template data<U>()[at];
+  }
+
+ private:
+  const Call* call_;
+  const shape_inference::Broadcast* broadcast_;
+  std::int64_t index_ = 0;
+};
+
+/// Where those of a row are: of the inputs of all elements of it, one beside the other or all in
+/// one place. kRunning: none of the inputs stands still.
+template <bool kRunning>
+class InRow {
+ public:
+  InRow(const Call& call, const shape_inference::BroadcastRows& rows, std::int64_t row) {
+    for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
+      if (!call.has(i)) continue;
+      const auto k = static_cast<std::size_t>(i);
+      steps_[k] = rows.step(i);
+      first_[k] =
+          call.in(i).bytes().data() + rows.offset(i, row) * tensor::traits(call.in(i).dtype()).size;
+    }
+  }
+  void move_to(std::int64_t index) { index_ = index; }
+  template <class U>
+  U stored(int input) const {
+    const auto k = static_cast<std::size_t>(input);
+    const auto* first = reinterpret_cast<const U*>(first_[k]);
+    return first[kRunning ? index_ : index_ * steps_[k]];
+  }
+
+ private:
+  std::array<const std::uint8_t*, shape_inference::BroadcastRows::kInputsMax> first_{};
+  std::array<std::int64_t, shape_inference::BroadcastRows::kInputsMax> steps_{};
+  std::int64_t index_ = 0;
+};
+
 /// The inputs of one output element.
-template <class T>
+template <class T, class Place = Anywhere>
 class Operands {
  public:
-  Operands(const Call& call, const shape_inference::Broadcast& broadcast)
-      : call_(call), broadcast_(broadcast) {}
+  Operands(const Call& call, Place place) : call_(call), place_(std::move(place)) {}
 
-  void move_to(std::int64_t index) { index_ = index; }
+  void move_to(std::int64_t index) { place_.move_to(index); }
   int count() const { return static_cast<int>(call_.inputs.size()); }
   bool has(int input) const { return call_.has(input); }
   Compute<T> operator()(int input) const { return load(stored<T>(input)); }
   /// The element of an input of another type.
   template <class U>
   U stored(int input) const {
-    const auto at = static_cast<std::size_t>(broadcast_.source(input, index_));
-    return call_.in(input).template data<U>()[at];
+    return place_.template stored<U>(input);
   }
   tensor::DType dtype(int input) const { return call_.in(input).dtype(); }
 
  private:
   const Call& call_;
-  const shape_inference::Broadcast& broadcast_;
-  std::int64_t index_ = 0;
+  Place place_;
 };
 
 template <class Op>
@@ -93,8 +136,8 @@ struct ElementwisePlan {
     });
   }
 
-  template <class T>
-  Out<Op, T> at(Operands<T>& operands, std::int64_t index) const {
+  template <class T, class P>
+  Out<Op, T> at(Operands<T, P>& operands, std::int64_t index) const {
     operands.move_to(index);
     if constexpr (requires { Op::kCopies; }) {
       return op.value(operands);
@@ -105,7 +148,7 @@ struct ElementwisePlan {
 
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(typename Op::In{}, dtype, [&]<class T>() {
-      Operands<T> operands(call, broadcast);
+      Operands<T> operands(call, {call, broadcast});
       return scalar_of(at(operands, index));
     });
   }
@@ -116,13 +159,37 @@ struct ElementwisePlan {
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(typename Op::In{}, dtype, [&]<class T>() {
-      Operands<T> operands(call, broadcast);
+      Operands<T> operands(call, {call, broadcast});
       const auto y = outputs[0].mutable_data<Out<Op, T>>();
       for (std::size_t i = 0; i < y.size(); ++i) {
         call.pulse();
         y[i] = at(operands, static_cast<std::int64_t>(i));
       }
     });
+  }
+
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    if (call.inputs.size() > shape_inference::BroadcastRows::kInputsMax) {
+      return run(call, outputs);
+    }
+    const shape_inference::BroadcastRows rows(broadcast, call);
+    visit(typename Op::In{}, dtype, [&]<class T>() {
+      auto* const y = outputs[0].mutable_data<Out<Op, T>>().data();
+      rows.for_each(threads, [&](std::int64_t row, std::int64_t from, std::int64_t to) {
+        auto* const of_row = y + row * rows.inner();
+        if (rows.all_run()) {
+          fill(Operands<T, InRow<true>>(call, {call, rows, row}), of_row, from, to);
+        } else {
+          fill(Operands<T, InRow<false>>(call, {call, rows, row}), of_row, from, to);
+        }
+      });
+    });
+  }
+
+ private:
+  template <class T, class P>
+  void fill(Operands<T, P> operands, Out<Op, T>* y, std::int64_t from, std::int64_t to) const {
+    for (std::int64_t i = from; i < to; ++i) y[i] = at(operands, i);
   }
 };
 

@@ -45,6 +45,7 @@ class Sum {
     }
     return plus(lanes_[0], T{0});
   }
+  T result() { return total(); }
   /// The result of the last step that was taken; +0 before the first.
   T last() const { return last_; }
 
@@ -93,6 +94,7 @@ class Extreme {
   }
   /// Of no elements: the value that any other replaces.
   T value() const { return value_; }
+  T result() const { return value_; }
   std::int64_t position() const { return position_; }
 
  private:

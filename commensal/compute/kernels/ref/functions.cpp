@@ -9,8 +9,8 @@ namespace {
 template <float (*kSingle)(float), double (*kDouble)(double)>
 struct Function {
   using In = Floats;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     if constexpr (std::is_same_v<Compute<T>, double>) {
       return kDouble(in(0));
     } else {

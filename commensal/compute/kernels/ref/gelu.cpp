@@ -17,8 +17,8 @@ struct Gelu {
     return core::fail(core::ErrorCode::kInvalidArgument,
                       "attribute 'approximate' must be none or tanh, not '{}'", way);
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     using C = Compute<T>;
     const C x = in(0), half = C{0.5} * x;
     if (!by_tanh) return half * (1 + math::by_type::erf(x * std::sqrt(C{0.5})));
@@ -31,8 +31,8 @@ struct Gelu {
 
 struct Mish {
   using In = Floats;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return in(0) * math::by_type::tanh(math::by_type::softplus(in(0)));
   }
 };
@@ -45,8 +45,8 @@ struct Swish {
     COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
     return Swish{alpha};
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return in(0) * math::by_type::sigmoid(static_cast<Compute<T>>(alpha) * in(0));
   }
 };

@@ -8,100 +8,19 @@
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
+#include <commensal/compute/kernels/shape_inference/groups.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
-using core::ErrorCode;
-using core::fail;
-
-// Element `index` belongs to group index / size; its scale and bias are entry parameter(index):
-// stretches of `stretch` elements share one, and the `parameters` of them come round.
-struct Groups {
-  TensorType type;
-  std::int64_t size = 1;
-  std::int64_t stretch = 1, parameters = 1;
-  std::vector<TensorType> facts;  // of the optional outputs Mean and InvStdDev
-  float epsilon = 1e-5f;
-
-  std::int64_t parameter(std::int64_t index) const { return index / stretch % parameters; }
-};
+using shape_inference::GroupForm;
+using shape_inference::Groups;
 
 struct Facts {
   float mean = 0, scale = 0, last = 0;
 };
 
-core::Result<Groups> layer_groups(const Call& call) {
-  const Shape& x = call.in(0).shape();
-  COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
-  COMMENSAL_ASSIGN(const std::int64_t stash, call.attributes->integer("stash_type", 1));
-  COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, x.rank()));
-  if (stash != 1) return fail(ErrorCode::kUnsupported, "attribute 'stash_type' other than 1");
-  Groups made;
-  made.size = made.parameters = x.elements(axis, x.rank());
-  if (made.size == 0)
-    return fail(ErrorCode::kInvalidArgument, "{} has nothing to normalise", x.text());
-  for (int i = 1; i <= 2; ++i) {
-    if (!call.has(i) || call.in(i).elements() == made.size) continue;
-    return fail(ErrorCode::kInvalidArgument, "input {} must have {} elements, not {}", i, made.size,
-                call.in(i).shape().text());
-  }
-  std::vector<std::int64_t> dims(x.dims().begin(), x.dims().end());
-  for (int d = axis; d < x.rank(); ++d) dims[static_cast<std::size_t>(d)] = 1;
-  const TensorType facts{DType::kFloat32, *Shape::of(dims)};
-  made.facts.assign(static_cast<std::size_t>(call.output_count - 1), facts);
-  return made;
-}
-
-core::Result<void> check_parameters(const Call& call, std::int64_t count) {
-  for (int i = 1; i <= 2; ++i) {
-    if (call.in(i).shape() == Shape{count}) continue;
-    return fail(ErrorCode::kInvalidArgument, "input {} must be [{}], not {}", i, count,
-                call.in(i).shape().text());
-  }
-  return {};
-}
-
-core::Result<Groups> instance_groups(const Call& call) {
-  const Shape& x = call.in(0).shape();
-  if (x.rank() < 2) return fail(ErrorCode::kInvalidArgument, "input 0 must be [N, C, ...]");
-  Groups made;
-  made.parameters = x[1];
-  made.size = made.stretch = x.elements(2, x.rank());
-  COMMENSAL_TRY(check_parameters(call, made.parameters));
-  return made;
-}
-
-// Before opset 21 a scale and bias for each group, from then on for each channel.
-core::Result<Groups> channel_groups(const Call& call) {
-  const Shape& x = call.in(0).shape();
-  if (x.rank() < 2) return fail(ErrorCode::kInvalidArgument, "input 0 must be [N, C, ...]");
-  COMMENSAL_ASSIGN(const std::int64_t groups, call.attributes->integer("num_groups", 0));
-  COMMENSAL_ASSIGN(const std::int64_t stash, call.attributes->integer("stash_type", 1));
-  if (stash != 1) return fail(ErrorCode::kUnsupported, "attribute 'stash_type' other than 1");
-  if (groups < 1 || x[1] % groups != 0) {
-    return fail(ErrorCode::kInvalidArgument, "{} channels cannot be cut into {} groups", x[1],
-                groups);
-  }
-  Groups made;
-  const std::int64_t plane = x.elements(2, x.rank());
-  made.size = x[1] / groups * plane;
-  if (made.size == 0)
-    return fail(ErrorCode::kInvalidArgument, "{} has nothing to normalise", x.text());
-  made.parameters = call.opset < 21 ? groups : x[1];
-  made.stretch = call.opset < 21 ? made.size : plane;
-  COMMENSAL_TRY(check_parameters(call, made.parameters));
-  return made;
-}
-
-enum class Form { kLayer, kInstance, kGroup };
-
-core::Result<Groups> groups_of(const Call& call, Form form) {
-  if (form == Form::kLayer) return layer_groups(call);
-  return form == Form::kInstance ? instance_groups(call) : channel_groups(call);
-}
-
-template <Form kForm>
+template <GroupForm kForm>
 struct GroupNormPlan {
   Groups groups;
 
@@ -109,7 +28,7 @@ struct GroupNormPlan {
     COMMENSAL_TRY(shape_inference::check_dtype<Floats32>(call, 0));
     COMMENSAL_TRY(shape_inference::check_same_dtype(call, 1));
     COMMENSAL_TRY(shape_inference::check_same_dtype(call, 2));
-    COMMENSAL_ASSIGN(Groups groups, groups_of(call, kForm));
+    COMMENSAL_ASSIGN(Groups groups, shape_inference::groups_of(call, kForm));
     groups.type = call.in(0).type();
     COMMENSAL_ASSIGN(groups.epsilon, call.attributes->real("epsilon", 1e-5f));
     return GroupNormPlan{groups};
@@ -197,8 +116,8 @@ struct GroupNormPlan {
 
 }  // namespace
 
-constinit const Judge kGroupNormalization = judge_of<GroupNormPlan<Form::kGroup>>();
-constinit const Judge kInstanceNormalization = judge_of<GroupNormPlan<Form::kInstance>>();
-constinit const Judge kLayerNormalization = judge_of<GroupNormPlan<Form::kLayer>>();
+constinit const Judge kGroupNormalization = judge_of<GroupNormPlan<GroupForm::kGroup>>();
+constinit const Judge kInstanceNormalization = judge_of<GroupNormPlan<GroupForm::kInstance>>();
+constinit const Judge kLayerNormalization = judge_of<GroupNormPlan<GroupForm::kLayer>>();
 
 }  // namespace commensal::kernels::ref

@@ -11,8 +11,8 @@ namespace {
 template <class F>
 struct Test {
   using In = typename F::In;
-  template <class T>
-  bool value(const Operands<T>& in) const {
+  template <class T, class P>
+  bool value(const Operands<T, P>& in) const {
     return F::of(in(0), in(1));
   }
 };
@@ -61,8 +61,8 @@ struct BitShift {
     return core::fail(core::ErrorCode::kInvalidArgument,
                       "attribute 'direction' must be LEFT or RIGHT, not '{}'", direction);
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     const std::uint64_t x = in(0), by = in(1);
     if (by >= 8 * sizeof(T)) return 0;
     return static_cast<T>(left ? x << by : x >> by);
@@ -79,8 +79,8 @@ struct Where {
     if (call.in(1).dtype() == call.in(2).dtype()) return Where{};
     return core::fail(core::ErrorCode::kInvalidArgument, "inputs 1 and 2 must have one type");
   }
-  template <class T>
-  T value(const Operands<T>& in) const {
+  template <class T, class P>
+  T value(const Operands<T, P>& in) const {
     return in.template stored<T>(in.template stored<bool>(0) ? 1 : 2);
   }
 };
@@ -109,8 +109,8 @@ struct Pow {
     if (!negative) return power;
     return base == 1 || base == C{-1} ? power : C{0};
   }
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return visit(Numbers{}, exponent, [&]<class E>() -> Compute<T> {
       const auto y = load(in.template stored<E>(1));
       if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {

@@ -35,16 +35,16 @@ std::int64_t last_dim(const Shape& shape) {
 //   static DType dtype(DType in);
 //   void put(const Call&, std::int64_t index, std::int64_t feature, void* to) const;
 template <class Op>
-struct EachPlan {
+struct FeaturePlan {
   Op op;
   TensorType type;
   std::int64_t features = 0;
 
-  static core::Result<EachPlan> make(const Call& call) {
+  static core::Result<FeaturePlan> make(const Call& call) {
     COMMENSAL_TRY(shape_inference::check_dtype<ml::Numbers>(call, 0));
     const Shape& shape = call.in(0).shape();
     COMMENSAL_ASSIGN(auto op, Op::make(call, last_dim(shape)));
-    return EachPlan{std::move(op), {Op::dtype(call.in(0).dtype()), shape}, last_dim(shape)};
+    return FeaturePlan{std::move(op), {Op::dtype(call.in(0).dtype()), shape}, last_dim(shape)};
   }
   std::vector<TensorType> types() const { return {type}; }
   Scalar element(const Call& call, int, std::int64_t index) const {
@@ -313,10 +313,10 @@ struct FeatureVectorizerPlan {
 
 }  // namespace
 
-constinit const Judge kBinarizer = judge_of<EachPlan<Binarizer>>();
+constinit const Judge kBinarizer = judge_of<FeaturePlan<Binarizer>>();
 constinit const Judge kFeatureVectorizer = judge_of<FeatureVectorizerPlan>();
-constinit const Judge kImputer = judge_of<EachPlan<Imputer>>();
+constinit const Judge kImputer = judge_of<FeaturePlan<Imputer>>();
 constinit const Judge kNormalizer = judge_of<NormalizerPlan>();
-constinit const Judge kScaler = judge_of<EachPlan<Scaler>>();
+constinit const Judge kScaler = judge_of<FeaturePlan<Scaler>>();
 
 }  // namespace commensal::kernels::ref

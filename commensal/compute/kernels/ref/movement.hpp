@@ -71,6 +71,10 @@ struct MovementPlan {
       }
     }
   }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool&) const requires requires {
+    Op::kInOrder;
+  }
+  { run(call, outputs); }
 };
 
 template <class Op>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is found by comparing elements: TopK, NonZero, Unique.
-#include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/ref/fold_rows.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
@@ -96,11 +96,50 @@ struct TopKPlan {
       }
     });
   }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    const std::int64_t rows = kept.length == 0 ? 0 : values.shape.elements() / kept.length;
+    visit(Numbers{}, from.dtype, [&]<class T>() {
+      const T* const x = call.in(0).data<T>().data();
+      T* const y = outputs[0].mutable_data<T>().data();
+      std::int64_t* const where =
+          outputs.size() > 1 ? outputs[1].mutable_data<std::int64_t>().data() : nullptr;
+      threads.run(rows, [&](std::int64_t r) {
+        const std::int64_t outer = r / kept.inner_size, inner = r % kept.inner_size;
+        const auto order =
+            largest ? sorted<T, true>(x, outer, inner) : sorted<T, false>(x, outer, inner);
+        for (std::int64_t i = 0; i < kept.length; ++i) {
+          const std::int64_t found = order[static_cast<std::size_t>(i)];
+          const std::int64_t to = kept.position(outer, i, inner);
+          y[to] = x[view.position(outer, found, inner)];
+          if (where != nullptr) where[to] = found;
+        }
+      });
+    });
+  }
   void reads(const Call& call, int, std::int64_t index, std::vector<ElementRef>& out) const {
     for (std::int64_t i = 0; i < view.length; ++i) {
       out.push_back({0, view.position(kept.outer(index), i, kept.inner(index))});
     }
     read_whole(call, 1, out);
+  }
+
+ private:
+  // Compares whole numbers, each element's looked up once.
+  template <class T, bool kLargest>
+  Positions sorted(const T* x, std::int64_t outer, std::int64_t inner) const {
+    using Key = ExtremeKey<Compute<T>, kLargest>;
+    std::vector<std::pair<typename Key::Key, std::int64_t>> keys;
+    keys.reserve(static_cast<std::size_t>(view.length));
+    for (std::int64_t i = 0; i < view.length; ++i) {
+      keys.emplace_back(Key::of(load(x[view.position(outer, i, inner)])), i);
+    }
+    const auto end = keys.begin() + kept.length;
+    std::partial_sort(keys.begin(), end, keys.end(), [](const auto& a, const auto& b) {
+      return a.first == b.first ? a.second < b.second : Key::is_better(a.first, b.first);
+    });
+    Positions order;
+    for (auto at = keys.begin(); at != end; ++at) order.push_back(at->second);
+    return order;
   }
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
 #include <commensal/compute/kernels/operator.hpp>
+#include <utility>
 #include <vector>
 
 /// The judge: plain loops that say what the bits are (docs/numerics.md).
@@ -17,6 +18,8 @@
 ///   Scalar element(const Call&, int output, std::int64_t index) const;
 ///   void reads(const Call&, int output, std::int64_t index, std::vector<ElementRef>&) const;
 ///       in any order, duplicates allowed
+///   void run_rows(const Call&, std::span<Tensor> outputs, ThreadPool&) const;
+///       (optional) the bits of `run`, sooner
 ///   and, where there is a reduction,
 ///   std::int64_t steps(const Call&, int output, std::int64_t index) const;
 ///   Scalar partial(const Call&, int output, std::int64_t index, std::int64_t steps) const;
@@ -35,6 +38,11 @@ concept Reduces = requires(const Plan& plan, const Call& call) {
 };
 
 template <class Plan>
+concept RunsRows = requires(const Plan& plan, const Call& call, ThreadPool& threads) {
+  plan.run_rows(call, {}, threads);
+};
+
+template <class Plan>
 constexpr Judge judge_of() {
   Judge made;
   made.infer = [](const Call& call) -> core::Result<std::vector<TensorType>> {
@@ -46,6 +54,14 @@ constexpr Judge judge_of() {
     plan.run(call, outputs);
     return {};
   };
+  if constexpr (RunsRows<Plan>) {
+    made.rows = [](const Call& call, std::span<Tensor> outputs,
+                   Workspace& ws) -> core::Result<void> {
+      COMMENSAL_ASSIGN(const auto plan, Plan::make(call));
+      plan.run_rows(call, outputs, ws.threads);
+      return {};
+    };
+  }
   made.reads = [](const Call& call, int output, std::int64_t index, std::vector<ElementRef>& out) {
     std::vector<ElementRef> found;
     checked_plan<Plan>(call).reads(call, output, index, found);
@@ -65,6 +81,19 @@ constexpr Judge judge_of() {
     };
   }
   return made;
+}
+
+/// Calls f(call, from, to) for all of [0, count) in pieces, on the pool's threads, each with a call
+/// whose pulse is its own.
+template <class F>
+void in_pieces(const Call& call, ThreadPool& threads, std::int64_t count, std::int64_t piece,
+               const F& f) {
+  piece = std::max<std::int64_t>(piece, 1);
+  threads.run((count + piece - 1) / piece, [&](std::int64_t i) {
+    Call own = call;
+    own.pulse = Pulse(&threads);
+    f(std::as_const(own), i * piece, std::min(count, (i + 1) * piece));
+  });
 }
 
 /// Appends every element of an input (one that says how, like a shape or a list of axes).

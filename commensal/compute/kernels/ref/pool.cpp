@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MaxPool, AveragePool and the global ones. Taps are visited row-major; those in the padding are
 // no steps at all, but keep their positions (and so their lanes) in a sum.
-#include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/ref/fold_rows.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/pooling.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
@@ -12,6 +12,8 @@ namespace {
 
 using shape_inference::Dims;
 using MaxTypes = Types<float, double, Float16, Bfloat16, std::int8_t, std::uint8_t>;
+
+constexpr std::int64_t kPieceTaps = 1 << 14, kOne = 1;  // of what a thread takes at a time
 
 template <bool kGlobal>
 struct AveragePlan : PoolPlan {
@@ -52,12 +54,23 @@ struct AveragePlan : PoolPlan {
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
+    fill(call, outputs[0], 0, outputs[0].elements());
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    in_pieces(call, threads, outputs[0].elements(), kPieceTaps / std::max(pool.window.taps(), kOne),
+              [&](const Call& own, std::int64_t from, std::int64_t to) {
+                fill(own, outputs[0], from, to);
+              });
+  }
+
+ private:
+  void fill(const Call& call, Tensor& output, std::int64_t from, std::int64_t to) const {
     visit(Floats{}, pool.dtype, [&]<class T>() {
       const auto x = paced<T>(call, 0);
-      const auto y = outputs[0].mutable_data<T>();
-      for (std::size_t i = 0; i < y.size(); ++i) {
+      const auto y = output.mutable_data<T>();
+      for (std::int64_t i = from; i < to; ++i) {
         call.pulse(8);
-        y[i] = value<T>(x, static_cast<std::int64_t>(i));
+        y[static_cast<std::size_t>(i)] = value<T>(x, i);
       }
     });
   }
@@ -113,14 +126,42 @@ struct MaxPlan : PoolPlan {
     });
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
+    fill(call, outputs, 0, outputs[0].elements());
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    const std::int64_t piece = kPieceTaps / std::max(pool.window.taps(), kOne);
+    in_pieces(call, threads, outputs[0].elements(), piece,
+              [&](const Call& own, std::int64_t from, std::int64_t to) {
+                if (kGlobal && !indices) return fill_planes(own, outputs[0], from, to);
+                fill(own, outputs, from, to);
+              });
+  }
+
+ private:
+  void fill(const Call& call, std::span<Tensor> outputs, std::int64_t from, std::int64_t to) const {
     visit(MaxTypes{}, pool.dtype, [&]<class T>() {
       const auto x = paced<T>(call, 0);
       const auto y = outputs[0].mutable_data<T>();
-      for (std::size_t i = 0; i < y.size(); ++i) {
+      for (std::int64_t i = from; i < to; ++i) {
         call.pulse(8);
-        const auto best = fold<T>(x, static_cast<std::int64_t>(i), kAllSteps);
-        y[i] = store<T>(best.value());
-        if (indices) outputs[1].mutable_data<std::int64_t>()[i] = stored_index(best.position());
+        const auto best = fold<T>(x, i, kAllSteps);
+        y[static_cast<std::size_t>(i)] = store<T>(best.value());
+        if (!indices) continue;
+        outputs[1].mutable_data<std::int64_t>()[static_cast<std::size_t>(i)] =
+            stored_index(best.position());
+      }
+    });
+  }
+  // Where an output takes all of a plane.
+  void fill_planes(const Call& call, Tensor& output, std::int64_t from, std::int64_t to) const {
+    visit(MaxTypes{}, pool.dtype, [&]<class T>() {
+      const std::int64_t plane = pool.window.in_elements();
+      const T* x = call.in(0).data<T>().data() + from * plane;
+      for (std::int64_t i = from; i < to; ++i, x += plane) {
+        call.pulse(plane);
+        ExtremeRow<Compute<T>, true> best;
+        best.add(0, plane, [x](std::int64_t k) { return load(x[k]); });
+        output.mutable_data<T>()[static_cast<std::size_t>(i)] = store<T>(best.result());
       }
     });
   }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/math/functions.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
-#include <commensal/compute/kernels/ref/folding.hpp>
+#include <commensal/compute/kernels/ref/fold_rows.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
@@ -13,7 +13,8 @@
 namespace commensal::kernels::ref {
 namespace {
 
-// A fold: `using In`, `Acc<C>` with add(position, value), `finish(acc, count)`.
+// A fold: `using In`, `Acc<C>` with add(position, value) and result(), the same for a Row and for
+// Columns (fold_rows.hpp), `finish(result, count)`.
 template <class Op>
 struct ReducePlan {
   Folding folding;
@@ -42,7 +43,7 @@ struct ReducePlan {
   T value(Paced<T> x, std::int64_t index) const {
     if (folding.identity) return x[static_cast<std::size_t>(index)];
     auto acc = fold(x, index, kAllSteps);
-    return store<T>(Op::finish(acc, static_cast<Compute<T>>(folding.count())));
+    return finished<T>(acc.result());
   }
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(typename Op::In{}, dtype,
@@ -68,6 +69,55 @@ struct ReducePlan {
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));
     });
   }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    if (folding.identity || call.in(0).elements() == 0) return run(call, outputs);
+    const FoldLayout layout(folding);
+    visit(typename Op::In{}, dtype, [&]<class T>() {
+      const T* const x = call.in(0).data<T>().data();
+      T* const y = outputs[0].mutable_data<T>().data();
+      layout.for_each(
+          threads, outputs[0].elements(),
+          [&](std::int64_t output, std::int64_t base) { y[output] = row(layout, x + base); },
+          [&](std::int64_t output, std::int64_t base, std::int64_t count) {
+            columns(layout, x + base, y + output, count);
+          });
+    });
+  }
+
+ private:
+  template <class T>
+  T finished(Compute<T> result) const {
+    return store<T>(Op::finish(result, static_cast<Compute<T>>(folding.count())));
+  }
+  template <class T>
+  T row(const FoldLayout& layout, const T* x) const {
+    typename Op::template Row<Compute<T>> acc;
+    std::int64_t position = 0;
+    for (const std::int64_t begin : layout.runs()) {
+      acc.add(position, layout.run(),
+              [from = x + begin](std::int64_t i) { return Op::term(load(from[i])); });
+      position += layout.run();
+    }
+    return finished<T>(acc.result());
+  }
+  template <class T>
+  void columns(const FoldLayout& layout, const T* x, T* y, std::int64_t count) const {
+    typename Op::template Columns<Compute<T>> acc;
+    std::array<Compute<T>, kColumns> terms{};
+    std::int64_t position = 0;
+    for (const std::int64_t begin : layout.runs()) {
+      const T* const from = x + begin;
+      if (count == kColumns) {
+        each_column([&, to = terms.data()](int i) { to[i] = Op::term(load(from[i])); });
+      } else {
+        for (std::int64_t i = 0; i < count; ++i)
+          terms[static_cast<std::size_t>(i)] = Op::term(load(from[i]));
+      }
+      acc.add(position++, terms.data());
+    }
+    acc.result(terms.data());
+    for (std::int64_t i = 0; i < count; ++i) y[i] = finished<T>(terms[static_cast<std::size_t>(i)]);
+  }
 };
 
 template <class TypeSet, int kSince>
@@ -78,8 +128,12 @@ struct Summing {
   using Acc = Sum<C>;
   static auto term(auto x) { return x; }
   template <class C>
-  static C finish(Sum<C>& sum, C) {
-    return sum.total();
+  using Row = SumRow<C>;
+  template <class C>
+  using Columns = SumColumns<C>;
+  template <class C>
+  static C finish(C sum, C) {
+    return sum;
   }
   template <class C>
   static C last(Sum<C>& sum) {
@@ -104,21 +158,21 @@ struct ReduceSumSquare : Summing<Products, 18> {
 };
 struct ReduceMean : Summing<Floats, 18> {
   template <class C>
-  static C finish(Sum<C>& sum, C count) {
-    return sum.total() / count;
+  static C finish(C sum, C count) {
+    return sum / count;
   }
 };
 struct ReduceL2 : Summing<Floats, 18> {
   static auto term(auto x) { return x * x; }
   template <class C>
-  static C finish(Sum<C>& sum, C) {
-    return std::sqrt(sum.total());
+  static C finish(C sum, C) {
+    return std::sqrt(sum);
   }
 };
 struct ReduceLogSum : Summing<Floats, 18> {
   template <class C>
-  static C finish(Sum<C>& sum, C) {
-    return math::by_type::log(sum.total());
+  static C finish(C sum, C) {
+    return math::by_type::log(sum);
   }
 };
 
@@ -130,8 +184,12 @@ struct ReduceExtreme {
   using Acc = Extreme<C, kMaximum>;
   static auto term(auto x) { return x; }
   template <class C>
-  static C finish(Extreme<C, kMaximum>& best, C) {
-    return best.value();
+  using Row = ExtremeRow<C, kMaximum>;
+  template <class C>
+  using Columns = ExtremeColumns<C, kMaximum>;
+  template <class C>
+  static C finish(C best, C) {
+    return best;
   }
   template <class C>
   static C last(Extreme<C, kMaximum>& best) {
@@ -147,7 +205,7 @@ class Product {
   void add(std::int64_t, C x) {
     if (left_-- > 0) value_ = times(value_, x);
   }
-  C value() const { return value_; }
+  C result() const { return value_; }
 
  private:
   std::int64_t left_;
@@ -161,12 +219,16 @@ struct ReduceProd {
   using Acc = Product<C>;
   static auto term(auto x) { return x; }
   template <class C>
-  static C finish(Product<C>& product, C) {
-    return product.value();
+  using Row = ProductRow<C>;
+  template <class C>
+  using Columns = ProductColumns<C>;
+  template <class C>
+  static C finish(C product, C) {
+    return product;
   }
   template <class C>
   static C last(Product<C>& product) {
-    return product.value();
+    return product.result();
   }
 };
 
@@ -217,6 +279,53 @@ struct ArgPlan {
       const auto y = outputs[0].mutable_data<std::int64_t>();
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = value<T>(x, static_cast<std::int64_t>(i));
     });
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    const FoldLayout layout(folding);
+    visit(Numbers{}, dtype, [&]<class T>() {
+      const T* const x = call.in(0).data<T>().data();
+      std::int64_t* const y = outputs[0].mutable_data<std::int64_t>().data();
+      layout.for_each(
+          threads, outputs[0].elements(),
+          [&](std::int64_t output, std::int64_t base) {
+            y[output] = position(x + base, layout.run());
+          },
+          [&](std::int64_t output, std::int64_t base, std::int64_t count) {
+            columns(layout, x + base, y + output, count);
+          });
+    });
+  }
+
+ private:
+  template <class T>
+  using Best = ExtremeKey<Compute<T>, kMaximum>;
+  // The best value first, then where it is: both are loops without a branch.
+  template <class T>
+  std::int64_t position(const T* x, std::int64_t count) const {
+    ExtremeRow<Compute<T>, kMaximum> row;
+    const auto element = [&](std::int64_t i) { return load(x[i]); };
+    row.add(0, count, element);
+    const auto best = Best<T>::of(row.result());
+    const auto is_best = [&](std::int64_t i) { return Best<T>::of(element(i)) == best; };
+    std::int64_t at = last ? count - 1 : 0;
+    while (!is_best(at)) at += last ? -1 : 1;
+    return at;
+  }
+  template <class T>
+  void columns(const FoldLayout& layout, const T* x, std::int64_t* y, std::int64_t count) const {
+    std::array<typename Best<T>::Key, kColumns> best{};
+    std::array<std::int64_t, kColumns> where{};
+    for (std::size_t run = 0; run < layout.runs().size(); ++run) {
+      const T* const from = x + layout.runs()[run];
+      for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+        const auto key = Best<T>::of(load(from[i]));
+        const bool better =
+            run == 0 || Best<T>::is_better(key, best[i]) || (last && key == best[i]);
+        best[i] = better ? key : best[i];
+        where[i] = better ? static_cast<std::int64_t>(run) : where[i];
+      }
+    }
+    std::copy_n(where.begin(), count, y);
   }
 };
 

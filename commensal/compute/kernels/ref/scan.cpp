@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CumSum: each element adds those before it (after it: reverse) in order, from the first one on.
+#include <algorithm>
+#include <array>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
@@ -76,6 +78,41 @@ struct CumSumPlan {
         }
       }
     });
+  }
+  // Neighbours across the axis at a time.
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    if (type.shape.elements() == 0) return;
+    constexpr std::int64_t kAcross = 16;
+    const std::int64_t inner = view.inner_size, pieces = (inner + kAcross - 1) / kAcross;
+    const std::int64_t outer = type.shape.elements() / (view.length * inner);
+    visit(Products{}, type.dtype, [&]<class T>() {
+      const T* const x = call.in(0).data<T>().data();
+      T* const y = outputs[0].mutable_data<T>().data();
+      const std::int64_t a_task = std::max<std::int64_t>(4096 / view.length, 1);
+      threads.run((outer * pieces + a_task - 1) / a_task, [&](std::int64_t task) {
+        const std::int64_t end = std::min(outer * pieces, (task + 1) * a_task);
+        for (std::int64_t i = task * a_task; i < end; ++i) {
+          const std::int64_t from = i % pieces * kAcross;
+          const std::int64_t at = i / pieces * view.length * inner + from;
+          columns(x + at, y + at, std::min(kAcross, inner - from));
+        }
+      });
+    });
+  }
+
+ private:
+  template <class T>
+  void columns(const T* x, T* y, std::int64_t count) const {
+    std::array<Compute<T>, 16> acc{};
+    for (std::int64_t i = 0; i < view.length; ++i) {
+      const std::int64_t row = (reverse ? view.length - 1 - i : i) * view.inner_size;
+      for (std::int64_t c = 0; c < count; ++c) {
+        Compute<T>& sum = acc[static_cast<std::size_t>(c)];
+        const Compute<T> before = sum;
+        sum = plus(sum, load(x[row + c]));
+        y[row + c] = store<T>(exclusive ? before : sum);
+      }
+    }
   }
 };
 

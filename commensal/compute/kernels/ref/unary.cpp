@@ -11,8 +11,8 @@ using SignedNumbers =
 
 struct Abs {
   using In = Numbers;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     if constexpr (std::is_floating_point_v<Compute<T>>) {
       return std::abs(in(0));
     } else {
@@ -22,8 +22,8 @@ struct Abs {
 };
 struct Neg {
   using In = SignedNumbers;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     if constexpr (std::is_floating_point_v<Compute<T>>) {
       return -in(0);
     } else {
@@ -33,8 +33,8 @@ struct Neg {
 };
 struct Sign {
   using In = Numbers;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     using C = Compute<T>;
     const C x = in(0);
     if (x != x) return x;
@@ -43,8 +43,8 @@ struct Sign {
 };
 struct Not {
   using In = Types<bool>;
-  template <class T>
-  bool value(const Operands<T>& in) const {
+  template <class T, class P>
+  bool value(const Operands<T, P>& in) const {
     return !in(0);
   }
 };
@@ -54,8 +54,8 @@ using AllFloats = Types<float, double, Float16, Bfloat16, tensor::Small<DType::k
 
 struct IsNan {
   using In = AllFloats;
-  template <class T>
-  bool value(const Operands<T>& in) const {
+  template <class T, class P>
+  bool value(const Operands<T, P>& in) const {
     return in(0) != in(0);
   }
 };
@@ -68,8 +68,8 @@ struct IsInf {
     COMMENSAL_ASSIGN(op.negative, call.attributes->integer("detect_negative", 1));
     return op;
   }
-  template <class T>
-  bool value(const Operands<T>& in) const {
+  template <class T, class P>
+  bool value(const Operands<T, P>& in) const {
     return std::isinf(in(0)) && (in(0) > 0 ? positive : negative);
   }
 };
@@ -78,8 +78,8 @@ struct IsInf {
 template <class F>
 struct Function {
   using In = typename F::In;
-  template <class T>
-  Compute<T> value(const Operands<T>& in) const {
+  template <class T, class P>
+  Compute<T> value(const Operands<T, P>& in) const {
     return F::of(in(0));
   }
 };

@@ -83,4 +83,39 @@ std::int64_t Broadcast::source(int input, std::int64_t index) const {
   return at;
 }
 
+BroadcastRows::BroadcastRows(const Broadcast& broadcast, const Call& call)
+    : broadcast_(&broadcast), outer_rank_(broadcast.shape().rank()) {
+  const int inputs = static_cast<int>(call.inputs.size());
+  const auto goes_on = [&](int input, std::size_t d, bool decided) {
+    const std::int64_t stride = broadcast.strides(input)[d];
+    return decided ? stride == inner_ * step(input) : stride <= 1;
+  };
+  bool decided = false;  // whether the steps are
+  for (; outer_rank_ > 0; --outer_rank_) {
+    const std::int64_t extent = broadcast.shape()[outer_rank_ - 1];
+    if (extent == 1) continue;
+    const auto d = static_cast<std::size_t>(outer_rank_ - 1);
+    for (int i = 0; i < inputs; ++i) {
+      if (call.has(i) && !goes_on(i, d, decided)) return;
+    }
+    for (int i = 0; i < inputs && !decided; ++i) {
+      steps_[static_cast<std::size_t>(i)] =
+          call.has(i) ? static_cast<int>(broadcast.strides(i)[d]) : 0;
+      all_run_ = all_run_ && (!call.has(i) || step(i) == 1);
+    }
+    decided = true;
+    inner_ *= extent;
+  }
+  all_run_ = all_run_ && decided;
+}
+
+std::int64_t BroadcastRows::offset(int input, std::int64_t row) const {
+  std::int64_t at = 0;
+  for (int d = outer_rank_ - 1; d >= 0; --d) {
+    at += row % broadcast_->shape()[d] * broadcast_->strides(input)[static_cast<std::size_t>(d)];
+    row /= broadcast_->shape()[d];
+  }
+  return at;
+}
+
 }  // namespace commensal::kernels::shape_inference

@@ -86,7 +86,7 @@ class CaseRunner {
   }
 
   void compare() {
-    ASSERT_NE(operator_->cpu, nullptr);
+    ASSERT_NE(operator_->fast(), nullptr);
     ThreadPool one(1);
     const std::vector<Tensor> expected = run(operator_->judge->run, one, Isa::kAvx2, nullptr);
     for (const Isa isa : available_isas()) {
@@ -94,8 +94,9 @@ class CaseRunner {
       for (int threads = 1; threads <= 4; ++threads) {
         ThreadPool pool(threads);
         SCOPED_TRACE(fmt::format("{} {} threads={}", test_.name, name_of(isa), threads));
-        expect_same(run(operator_->cpu, pool, isa, nullptr), expected);
-        if (packed != nullptr) expect_same(run(operator_->cpu, pool, isa, packed.get()), expected);
+        expect_same(run(operator_->fast(), pool, isa, nullptr), expected);
+        if (packed != nullptr)
+          expect_same(run(operator_->fast(), pool, isa, packed.get()), expected);
         if (::testing::Test::HasFailure()) return;
       }
     }
