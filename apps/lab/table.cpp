@@ -58,6 +58,7 @@ constexpr Command kTable[] = {
      "commensal-lab bench collocation --quick\n"
      "commensal-lab bench guests --svg guests.svg\n"
      "commensal-lab bench processes --json\n"
+     "commensal-lab bench operators --peer onnxruntime --json\n"
      "commensal-lab bench promise --trace miner.jsonl --json",
      declare_lab_bench},
     {"trace", kMeasurements, "record how a host works",

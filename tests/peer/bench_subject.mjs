@@ -2,7 +2,7 @@
 // ONNX Runtime as the other end of the bench's protocol (commensal/lab/bench/runner.hpp): answers
 // each line of standard input, a JSON object, with one line.
 import {createInterface} from 'node:readline';
-import {createSession, feedsOf} from './onnxruntime.mjs';
+import {createSession, feedsOf, writeOutputs} from './onnxruntime.mjs';
 
 const seconds = () => Number(process.hrtime.bigint()) * 1e-9;
 const cpuSeconds = () => {
@@ -35,6 +35,9 @@ const requests = {
       made.cpu_seconds.push(cpuSeconds() - cpuBefore);
     }
     return made;
+  },
+  async outputs({folder}) {
+    return {outputs: await writeOutputs(session, feeds, folder, 'theirs')};
   },
 };
 

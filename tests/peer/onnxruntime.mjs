@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the programs beside this file share.
-import {readFileSync} from 'node:fs';
+import {readFileSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
 import ort from 'onnxruntime-node';
 
-const arrays = {float32: Float32Array, int64: BigInt64Array};
+const arrays = {
+  float32: Float32Array,
+  float64: Float64Array,
+  float16: Uint16Array,
+  int64: BigInt64Array,
+  uint64: BigUint64Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  int16: Int16Array,
+  uint16: Uint16Array,
+  int8: Int8Array,
+  uint8: Uint8Array,
+  bool: Uint8Array,
+};
 
-/// Inputs from [{"name", "dtype": "float32"|"int64", "shape", "file"}], each file the little-endian
+/// Inputs from [{"name", "dtype": "float32", "shape", "file"}], each file the little-endian
 /// elements alone.
 export function feedsOf(request) {
   const feeds = {};
@@ -24,5 +38,16 @@ export function createSession(model, threads) {
     interOpNumThreads: 1,
     graphOptimizationLevel: 'all',
     logSeverityLevel: 3,
+  });
+}
+
+/// Runs it once and writes each output K into FOLDER/PREFIXK.bin; returns what feedsOf reads.
+export async function writeOutputs(session, feeds, folder, prefix) {
+  const made = await session.run(feeds);
+  return session.outputNames.map((name, k) => {
+    const {type, dims, data} = made[name];
+    const file = join(folder, `${prefix}${k}.bin`);
+    writeFileSync(file, Buffer.from(data.buffer, data.byteOffset, data.byteLength));
+    return {name, dtype: type, shape: dims, file};
   });
 }

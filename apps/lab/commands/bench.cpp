@@ -3,9 +3,11 @@
 #include <apps/common/bench_report.hpp>
 #include <apps/common/bench_subject.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/progress.hpp>
 #include <apps/lab/bench_collocation.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/collocation/guests_together.hpp>
+#include <commensal/lab/bench/operators/measure.hpp>
 #include <commensal/lab/bench/pay/pay_bench.hpp>
 #include <commensal/lab/bench/promise/promise_bench.hpp>
 #include <commensal/lab/bench/verify/verify_bench.hpp>
@@ -25,7 +27,9 @@ struct BenchArguments {
   lab::bench::worker::WorkerBenchOptions worker;
   lab::bench::collocation::GuestsOptions guests;
   lab::bench::promise::PromiseBenchOptions promise;
+  lab::bench::operators::Options operators;
   std::string svg;
+  std::string peer = "onnxruntime";
   bool json = false;
 };
 
@@ -82,6 +86,37 @@ Result<int> bench_guests(BenchArguments& options) {
 Result<int> bench_promise(BenchArguments& options) {
   COMMENSAL_ASSIGN(const auto report, lab::bench::promise::run_promise_bench(options.promise));
   return print_report(report, options.json);
+}
+
+Result<int> bench_operators(BenchArguments& options) {
+  COMMENSAL_ASSIGN(const auto program, own_program());
+  COMMENSAL_ASSIGN(const auto peer, onnxruntime_command());
+  lab::bench::operators::Options& bench = options.operators;
+  bench.ours = subject_starter({program.string(), "bench", kSubjectWord});
+  bench.theirs = subject_starter(peer);
+  Progress progress("bench");
+  bench.progress = [&progress](const std::string&, std::size_t done, std::size_t total) {
+    progress.show(done, total);
+  };
+  COMMENSAL_ASSIGN(const auto report,
+                   lab::bench::operators::run_operators_bench(bench, core::SystemClock()));
+  progress.clear();
+  return print_report(report, options.json);
+}
+
+void declare_operators(CLI::App& app, BenchArguments& options) {
+  app.add_option("--operators", options.operators.ops, "Names; default: all")->delimiter(',');
+  app.add_option("--threads", options.operators.threads, "Numbers of threads")
+      ->delimiter(',')
+      ->check(CLI::Range(1, limits::kThreadsMax))
+      ->capture_default_str();
+  app.add_option("--repeats", options.operators.turns.repeats, "Blocks of runs of each side")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--peer", options.peer, "onnxruntime")
+      ->check(CLI::IsMember({"onnxruntime"}))
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "Print JSON");
 }
 
 void declare_promise(CLI::App& app, BenchArguments& options) {
@@ -193,14 +228,18 @@ Run declare_lab_bench(CLI::App& app) {
       "Whether the governor keeps its promise, beside simulated and recorded hosts; exit status 2 "
       "if a bar is missed");
   declare_promise(*promise, *options);
+  CLI::App* operators = app.add_subcommand(
+      "operators", "Each operator beside ONNX Runtime; exit status 2 if a bar is missed");
+  declare_operators(*operators, *options);
   CLI::App* subject = declare_bench_subject(app);
   return [options, subject, tickets, verify, collocation, run_collocation, guests, processes,
-          promise]() -> Result<int> {
+          promise, operators]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
     if (guests->parsed()) return bench_guests(*options);
     if (promise->parsed()) return bench_promise(*options);
+    if (operators->parsed()) return bench_operators(*options);
     if (processes->parsed()) return bench_processes(*options);
     return run_bench_subject();
   };

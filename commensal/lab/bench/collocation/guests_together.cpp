@@ -60,12 +60,9 @@ Result<Cast> cast_of(const GuestsOptions& options, const core::Path& model,
                      const core::Path& folder) {
   COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model));
   COMMENSAL_ASSIGN(const auto inputs, bench::write_inputs(*graph, 1, folder));
-  if (!inputs) {
-    return core::fail(core::ErrorCode::kUnsupported, "the model wants another batch than 1");
-  }
-  COMMENSAL_ASSIGN(bench::Runner whole, ready(options, *inputs, model, 2));
-  COMMENSAL_ASSIGN(bench::Runner left, ready(options, *inputs, model, 1));
-  COMMENSAL_ASSIGN(bench::Runner right, ready(options, *inputs, model, 1));
+  COMMENSAL_ASSIGN(bench::Runner whole, ready(options, inputs, model, 2));
+  COMMENSAL_ASSIGN(bench::Runner left, ready(options, inputs, model, 1));
+  COMMENSAL_ASSIGN(bench::Runner right, ready(options, inputs, model, 1));
   Cast cast{std::move(whole), std::move(left), std::move(right)};
   COMMENSAL_ASSIGN(cast.whole_count, count_for(cast.whole, options.slice_s));
   COMMENSAL_ASSIGN(cast.half_count, count_for(cast.left, options.slice_s));

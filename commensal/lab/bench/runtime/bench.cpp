@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/lab/bench/runtime/bench.hpp>
 #include <commensal/lab/bench/runtime/inputs.hpp>
-#include <thread>
 
 namespace commensal::lab::bench {
 
 using core::Result;
 using Inputs = std::vector<InputFile>;
-using Blocks = std::vector<std::vector<Timing>>;
 
 namespace {
 
@@ -21,16 +18,7 @@ constexpr auto kNetworks = std::to_array<std::string_view>(
      "vgg11", "densenet121", "googlenet", "inception_v3", "shufflenet_v2_x1_0", "mnasnet1_0",
      "efficientnet_b0", "regnet_y_400mf", "convnext_tiny", "vit_b_16", "swin_t", "bert_l4_h256"});
 
-constexpr double kBlockSeconds = 0.1;
-constexpr int kBlockRunsMin = 4, kBlockRunsMax = 200;
 constexpr int kRunsBeforePeak = 3;
-constexpr int kRoundsMax = 3;
-// The threads of ONNX Runtime spin for some 40 ms after a run: the other side must not pay for it.
-constexpr std::chrono::milliseconds kRest{60};
-
-struct Pair {
-  Runner ours, theirs;
-};
 
 /// One model of the bench, with its inputs on disk.
 class ModelBench {
@@ -49,13 +37,13 @@ class ModelBench {
       COMMENSAL_TRY(load(report));
     }
     for (const std::int64_t batch : options_.repeats > 0 ? options_.batches : kNoBatches) {
-      COMMENSAL_ASSIGN(const auto inputs, checked_inputs(batch));
-      if (!inputs) {
-        report.notes.push_back(fmt::format("{} has a fixed batch, not {}", model_, batch));
-        continue;
+      if (!has_free_batch(*graph_) && batch != options_.batches.front()) {
+        report.notes.push_back(fmt::format("{} has a fixed batch: measured once", model_));
+        break;
       }
+      COMMENSAL_ASSIGN(const auto inputs, checked_inputs(batch));
       for (const int threads : options_.threads) {
-        COMMENSAL_ASSIGN(LatencyRow row, latency(*inputs, threads));
+        COMMENSAL_ASSIGN(LatencyRow row, latency(inputs, threads));
         row.batch = batch;
         report.latency.push_back(std::move(row));
       }
@@ -72,9 +60,9 @@ class ModelBench {
     }
   }
 
-  Result<std::optional<Inputs>> checked_inputs(std::int64_t batch) const {
+  Result<Inputs> checked_inputs(std::int64_t batch) const {
     COMMENSAL_ASSIGN(auto inputs, write_inputs(*graph_, batch, scratch_));
-    if (inputs && options_.check) COMMENSAL_TRY(options_.check(file_, *inputs));
+    if (options_.check) COMMENSAL_TRY(options_.check(file_, inputs));
     return inputs;
   }
 
@@ -109,10 +97,9 @@ class ModelBench {
   Result<void> load(Comparison& report) const {
     show("load");
     COMMENSAL_ASSIGN(const auto inputs, checked_inputs(1));
-    if (!inputs) return {};
     Fresh ours, theirs;
     for (int i = 0; i < options_.load_repeats; ++i) {
-      COMMENSAL_ASSIGN(Pair pair, start(*inputs));
+      COMMENSAL_ASSIGN(Pair pair, start(inputs));
       COMMENSAL_TRY(load_once(std::move(pair.ours), ours));
       COMMENSAL_TRY(load_once(std::move(pair.theirs), theirs));
     }
@@ -124,55 +111,15 @@ class ModelBench {
     return {};
   }
 
-  // How many runs of the slower side fill a block.
-  static Result<int> block_runs(Pair& pair) {
-    double slower = 1e-6;
-    for (Runner* runner : {&pair.ours, &pair.theirs}) {
-      COMMENSAL_ASSIGN(const auto timings, runner->run(2));
-      slower = std::max(slower, timings.back().seconds);
-    }
-    return std::clamp(static_cast<int>(kBlockSeconds / slower), kBlockRunsMin, kBlockRunsMax);
-  }
-
-  static Result<void> add_block(Runner& runner, int runs, Blocks& blocks) {
-    std::this_thread::sleep_for(kRest);
-    COMMENSAL_ASSIGN(auto timings, runner.run(runs + 1));
-    timings.erase(timings.begin());
-    blocks.push_back(std::move(timings));
-    return {};
-  }
-
-  // `repeats` more blocks of each side.
-  Result<void> take_turns(Pair& pair, int threads, int runs, Blocks& ours, Blocks& theirs) const {
-    for (int i = 0; i < options_.repeats; ++i) {
-      // One of the processors may be slower, by what its machine does beside: both share each.
-      if (threads == 1) {
-        for (Runner* runner : {&pair.ours, &pair.theirs}) runner->keep_to_one_cpu(i);
-      }
-      const auto ours_turn = [&] { return add_block(pair.ours, runs, ours); };
-      const auto theirs_turn = [&] { return add_block(pair.theirs, runs, theirs); };
-      COMMENSAL_TRY(i % 2 == 0 ? ours_turn() : theirs_turn());
-      COMMENSAL_TRY(i % 2 == 0 ? theirs_turn() : ours_turn());
-    }
-    return {};
-  }
-
   Result<LatencyRow> latency(const Inputs& inputs, int threads) const {
     show(fmt::format("threads {}", threads));
     COMMENSAL_ASSIGN(Pair pair, start(inputs));
     COMMENSAL_TRY(pair.ours.load(file_, threads));
     COMMENSAL_TRY(pair.theirs.load(file_, threads));
-    COMMENSAL_ASSIGN(const int runs, block_runs(pair));
-    Blocks ours, theirs;
     LatencyRow row;
     row.model = model_;
     row.threads = threads;
-    do {
-      COMMENSAL_TRY(take_turns(pair, threads, runs, ours, theirs));
-      row.ours = settle(ours, threads);
-      row.theirs = settle(theirs, threads);
-      row.ratio = ratio_of(row.ours, row.theirs);
-    } while (!row.ratio.steady() && std::ssize(ours) < kRoundsMax * options_.repeats);
+    COMMENSAL_ASSIGN(row.compared, take_turns(pair, threads, {.repeats = options_.repeats}));
     return row;
   }
 
@@ -189,7 +136,7 @@ using Ratios = std::vector<Ratio>;
 Ratios latency_of(const Comparison& report, std::optional<int> threads = std::nullopt) {
   Ratios ratios;
   for (const LatencyRow& row : report.latency) {
-    if (!threads || row.threads == *threads) ratios.push_back(row.ratio);
+    if (!threads || row.threads == *threads) ratios.push_back(row.compared.ratio);
   }
   return ratios;
 }

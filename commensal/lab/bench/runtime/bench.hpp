@@ -2,7 +2,7 @@
 #pragma once
 
 #include <commensal/lab/bench/report.hpp>
-#include <commensal/lab/bench/runtime/runner.hpp>
+#include <commensal/lab/bench/runtime/turns.hpp>
 #include <functional>
 
 /// Our runtime beside another one, in turn, on the same inputs, each in processes of its own.
@@ -35,8 +35,7 @@ struct LatencyRow {
   std::string model;
   int threads = 1;
   std::int64_t batch = 1;
-  Side ours, theirs;
-  Ratio ratio;
+  Compared compared;
 };
 
 /// On one thread, batch 1, medians over fresh processes; the file is in the page cache, nothing
@@ -62,11 +61,6 @@ struct Comparison {
 /// slower, within what two builds of the same source differ by.
 std::vector<Row> bars_of(const Comparison& report);
 
-/// A block is as many runs as take about a tenth of a second, at least four, and one more, which
-/// warms the caches and is left out. Blocks of the two sides take turns, each side first in every
-/// other one, with rests in between in which threads that spin after a run come to sleep. A row
-/// that is not steady after `repeats` blocks of each side gets as many again, twice at most: its
-/// spread decides, never its ratio.
 /// Errors: kNotFound (a model), those of Runner and of `check`, with the model's name.
 core::Result<Comparison> run_bench(const BenchOptions& options);
 

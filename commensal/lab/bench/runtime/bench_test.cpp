@@ -81,7 +81,7 @@ TEST(Bench, MakesRatiosOfWhatTheSidesSay) {
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->latency.size(), 2u);
   EXPECT_EQ(report->latency[1].threads, 2);
-  EXPECT_DOUBLE_EQ(report->latency[1].ratio.value, 0.5);
+  EXPECT_DOUBLE_EQ(report->latency[1].compared.ratio.value, 0.5);
   ASSERT_EQ(report->loads.size(), 1u);
   EXPECT_DOUBLE_EQ(report->loads[0].theirs.answer_s, 2);
   EXPECT_DOUBLE_EQ(report->loads[0].ours_bytes, 2000);  // two lines after the inputs

@@ -19,7 +19,7 @@ struct Geomean {
 std::vector<Geomean> geomeans_of(const Comparison& report) {
   std::map<std::pair<std::int64_t, int>, std::vector<double>> groups;
   for (const LatencyRow& row : report.latency) {
-    groups[{row.batch, row.threads}].push_back(row.ratio.value);
+    groups[{row.batch, row.threads}].push_back(row.compared.ratio.value);
   }
   std::vector<Geomean> means;
   for (const auto& [key, ratios] : groups) {
@@ -33,11 +33,12 @@ std::string latency_text(const Comparison& report) {
       fmt::format("{:<20} {:>7} {:>5} {:>9} {:>9} {:>6}  {:<11} {}\n", "model", "threads", "batch",
                   "ours ms", "theirs ms", "ratio", "quartiles", "rejected");
   for (const LatencyRow& row : report.latency) {
-    text += fmt::format(
-        "{:<20} {:>7} {:>5} {:>9.3f} {:>9.3f} {:>6.3f}  {:.3f}-{:.3f} {}+{} of {}{}\n", row.model,
-        row.threads, row.batch, row.ours.median_s * kMs, row.theirs.median_s * kMs, row.ratio.value,
-        row.ratio.low, row.ratio.high, row.ours.rejected, row.theirs.rejected, row.ours.repeats,
-        row.ours.busy || row.theirs.busy ? " (busy machine)" : "");
+    const auto& [ours, theirs, ratio] = row.compared;
+    text +=
+        fmt::format("{:<20} {:>7} {:>5} {:>9.3f} {:>9.3f} {:>6.3f}  {:.3f}-{:.3f} {}+{} of {}{}\n",
+                    row.model, row.threads, row.batch, ours.median_s * kMs, theirs.median_s * kMs,
+                    ratio.value, ratio.low, ratio.high, ours.rejected, theirs.rejected,
+                    ours.repeats, ours.busy || theirs.busy ? " (busy machine)" : "");
   }
   for (const Geomean& mean : geomeans_of(report)) {
     text += fmt::format("geometric mean       {:>7} {:>5} {:>26.3f}  of {}\n", mean.threads,
@@ -77,9 +78,9 @@ Fields fields_of(const LatencyRow& row) {
   return {{"model", row.model},
           {"threads", row.threads},
           {"batch", row.batch},
-          {"ours", fields_of(row.ours)},
-          {"theirs", fields_of(row.theirs)},
-          {"ratio", fields_of(row.ratio)}};
+          {"ours", fields_of(row.compared.ours)},
+          {"theirs", fields_of(row.compared.theirs)},
+          {"ratio", fields_of(row.compared.ratio)}};
 }
 
 Fields fields_of(const Loading& loading, double bytes) {

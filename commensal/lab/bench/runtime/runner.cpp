@@ -73,4 +73,18 @@ Result<std::vector<Timing>> Runner::run(int count) {
   return timings;
 }
 
+Result<std::vector<InputFile>> Runner::outputs(const core::Path& folder) {
+  COMMENSAL_ASSIGN(const Json answer,
+                   ask(*channel_, {{"do", "outputs"}, {"folder", folder.string()}}));
+  try {
+    std::vector<InputFile> files;
+    for (const Json& one : answer.at("outputs")) {
+      files.push_back({one.at("name"), one.at("dtype"), one.at("shape"), one.at("file")});
+    }
+    return files;
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::kInternal, "the measured process's outputs: {}", error.what());
+  }
+}
+
 }  // namespace commensal::lab::bench

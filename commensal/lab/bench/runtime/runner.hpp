@@ -7,10 +7,10 @@
 
 namespace commensal::lab::bench {
 
-/// An input as a file of its elements alone, little-endian.
+/// An input, or an output, as a file of its elements alone, little-endian.
 struct InputFile {
   std::string name;
-  std::string dtype;  // "float32" or "int64"
+  std::string dtype;  // as tensor::DTypeTraits::name
   std::vector<std::int64_t> shape;
   std::string path;
 };
@@ -24,6 +24,7 @@ struct Loading {
 ///   {"do": "feed", "inputs": [{"name", "dtype", "shape", "file"}]}   -> {}
 ///   {"do": "load", "model", "threads"}       -> {"session_seconds", "answer_seconds"}
 ///   {"do": "run", "count"}                   -> {"seconds": [...], "cpu_seconds": [...]}
+///   {"do": "outputs", "folder"}              -> {"outputs": [as inputs above]}, written there
 /// Any answer may be {"error": "one line"} instead. `load` runs the model once.
 /// serve.hpp is the other end for our runtime, tests/peer/bench_subject.mjs for ONNX Runtime.
 /// Builds are compared with older ones: what is asked and answered stays as it is.
@@ -35,6 +36,8 @@ class Runner {
   core::Result<void> feed(const std::vector<InputFile>& inputs);
   core::Result<Loading> load(const core::Path& model, int threads);
   core::Result<std::vector<Timing>> run(int count);
+  /// Of one run more. Older builds have none.
+  core::Result<std::vector<InputFile>> outputs(const core::Path& folder);
   core::Result<std::int64_t> peak_bytes() const { return channel_->peak_bytes(); }
   void keep_to_one_cpu(int turn) { channel_->keep_to_one_cpu(turn); }
 

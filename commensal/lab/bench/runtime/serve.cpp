@@ -37,6 +37,7 @@ class Subject {
     if (what == "feed") return feed(request);
     if (what == "load") return load(request);
     if (what == "run") return run(request);
+    if (what == "outputs") return outputs(request);
     return fail(ErrorCode::kInvalidArgument, "no request '{}'", what);
   }
 
@@ -94,6 +95,22 @@ class Subject {
       cpu.push_back(cpu_seconds() - cpu_before);
     }
     return Json{{"seconds", wall}, {"cpu_seconds", cpu}};
+  }
+
+  Result<Json> outputs(const Json& request) {
+    if (!session_) return fail(ErrorCode::kInvalidArgument, "no model loaded");
+    COMMENSAL_ASSIGN(const auto made, session_->run(inputs_));
+    const core::Path folder = request.at("folder").get<std::string>();
+    Json list = Json::array();
+    for (const Tensor& output : made) {
+      const graph::Graph& graph = session_->graph();
+      COMMENSAL_ASSIGN(const InputFile file,
+                       write_input(folder / fmt::format("ours{}.bin", list.size()),
+                                   graph.name_of(graph.outputs[list.size()]), output));
+      list.push_back(
+          {{"name", file.name}, {"dtype", file.dtype}, {"shape", file.shape}, {"file", file.path}});
+    }
+    return Json{{"outputs", list}};
   }
 
   const core::Clock& clock_;
