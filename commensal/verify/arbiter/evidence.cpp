@@ -222,22 +222,16 @@ namespace {
 core::Result<std::optional<std::vector<std::int64_t>>> check_list(const Bytes& bytes,
                                                                   const TensorFacts& facts) {
   using List = std::vector<std::int64_t>;
-  if (bytes.empty() && facts.type.elements() != 0) return std::optional<List>();
-  if (!facts.type.is(Element::kInt64)) {
+  if (!is_list(facts.type)) {
     if (bytes.empty()) return std::optional<List>();
     return unproven("a list of {}", facts.type.text());
   }
-  if (bytes.size() != static_cast<std::uint64_t>(facts.type.elements()) * 8 ||
+  const auto elements = static_cast<std::uint64_t>(facts.type.elements());
+  if (bytes.size() != elements * element_bytes(facts.type.dtype) ||
       crypto::merkle_root_of_bytes(bytes) != facts.bytes_root) {
     return unproven("a list that is not what its root says");
   }
-  List list;
-  for (std::size_t i = 0; i < bytes.size() / 8; ++i) {
-    std::uint64_t value = 0;
-    for (std::size_t b = 8; b-- > 0;) value = value << 8 | bytes[i * 8 + b];
-    list.push_back(static_cast<std::int64_t>(value));
-  }
-  return std::optional<List>(std::move(list));
+  return std::optional<List>(list_in(bytes, facts.type));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/core/limits_disputes.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/verify/arbiter/facts.hpp>
 #include <limits>
@@ -242,6 +243,27 @@ core::Result<TraceLeaf> decode_trace_leaf(ByteView bytes) {
   reader.field("outputs", leaf.outputs);
   COMMENSAL_TRY(reader.finish());
   return leaf;
+}
+
+bool is_list(const Shaped& type) {
+  const auto elements = static_cast<std::uint64_t>(type.elements());
+  if (type.is(Element::kInt64)) return elements * 8 <= crypto::kMerkleLeafBytes;
+  return elements <= limits::kDisputeListMax;
+}
+
+std::vector<std::int64_t> list_in(ByteView bytes, const Shaped& type) {
+  const std::uint64_t size = element_bytes(type.dtype);
+  const bool is_signed =
+      type.is(Element::kInt8) || type.is(Element::kInt16) || type.is(Element::kInt32);
+  std::vector<std::int64_t> list;
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(type.elements()); ++i) {
+    std::uint64_t value = 0;
+    for (std::uint64_t b = size; b-- > 0;) value = value << 8 | bytes[i * size + b];
+    const std::uint64_t sign = std::uint64_t{1} << (8 * size - 1);
+    if (is_signed && (value & sign) != 0) value -= sign << 1;
+    list.push_back(static_cast<std::int64_t>(value));
+  }
+  return list;
 }
 
 std::uint64_t leaf_of(std::uint8_t dtype, std::uint64_t index) {

@@ -15,10 +15,18 @@ using core::Digest;
 /// Element types, by ONNX's numbers, as far as programs tell them apart.
 enum class Element : std::uint8_t {
   kFloat32 = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
   kInt32 = 6,
   kInt64 = 7,
   kBool = 9,
+  kFloat16 = 10,
   kFloat64 = 11,
+  kUint32 = 12,
+  kUint64 = 13,
+  kBfloat16 = 16,
 };
 /// 0 for a type without a size (strings, undefined).
 std::uint64_t element_bytes(std::uint8_t dtype);
@@ -109,6 +117,13 @@ struct TraceLeaf {
 Bytes encode(const TraceLeaf& leaf);
 /// Error: kInvalidArgument or kResourceExhausted, naming the field.
 core::Result<TraceLeaf> decode_trace_leaf(ByteView bytes);
+
+/// Whether all elements of an input are shown with the facts, since they may say how (axes, shapes,
+/// scales, lengths): int64 of at most one leaf, others of at most limits::kDisputeListMax elements.
+bool is_list(const Shaped& type);
+/// The elements: signed integers as such, anything else by its bits. Precondition: as many bytes as
+/// the type has.
+std::vector<std::int64_t> list_in(ByteView bytes, const Shaped& type);
 
 /// Element `index` of the leaf it lies in. Precondition: it lies in it.
 std::uint64_t element_in(ByteView leaf, std::uint8_t dtype, std::uint64_t index);

@@ -28,10 +28,19 @@ TypeResult unchanged(const NodeCall& call, std::size_t output) {
   if (output != 0 || !call.has(0)) return unsupported("no program for this output");
   return call.inputs[0];
 }
+// From opset 12 on an input says whether it trains.
 TypeResult dropout_type(const NodeCall& call, std::size_t output) {
-  // From opset 12 on an input says whether it trains.
-  if (call.has(2)) return unsupported("a form that may train");
+  const bool trains = call.has(2) && (!call.inputs[2].is(Element::kBool) || !call.lists[2] ||
+                                      *call.lists[2] != std::vector<std::int64_t>{0});
+  if (trains) return unsupported("a form that may train");
+  if (output == 1 && call.node.opset >= 10 && call.has(0)) {  // the mask: all stay
+    return shaped(static_cast<std::uint8_t>(Element::kBool), dims_of(call.inputs[0]));
+  }
   return unchanged(call, output);
+}
+void dropout(const NodeCall&, std::size_t output, std::int64_t element, StepBuilder& steps) {
+  if (output == 0) return copy(steps, 0, element);
+  steps.put(Op::kCopy, {constant(1)});
 }
 TypeResult flatten_type(const NodeCall& call, std::size_t output) {
   if (output != 0 || !call.has(0)) return unsupported("no program for this output");
@@ -218,46 +227,14 @@ void slice(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder&
   copy(steps, 0, join(at, dims_of(call.inputs[0])));
 }
 
-// ---- Gather -----------------------------------------------------------------------------
-
-TypeResult gather_type(const NodeCall& call, std::size_t output) {
-  if (output != 0 || call.inputs.size() != 2 || !call.has(0) || !call.has(1) || !call.lists[1]) {
-    return unsupported("indices that nobody can show");
-  }
-  const Dims data = dims_of(call.inputs[0]), indices = dims_of(call.inputs[1]);
-  const std::int64_t axis =
-      normal_axis(call.node.integer("axis", 0), static_cast<std::int64_t>(data.size()));
-  const auto count = static_cast<std::int64_t>(call.lists[1]->size());
-  if (axis < 0 || count != call.inputs[1].elements()) return unsupported("an axis");
-  for (const std::int64_t index : *call.lists[1]) {
-    if (normal_axis(index, data[static_cast<std::size_t>(axis)]) < 0)
-      return unsupported("an index");
-  }
-  Dims dims(data.begin(), data.begin() + axis);
-  dims.insert(dims.end(), indices.begin(), indices.end());
-  dims.insert(dims.end(), data.begin() + axis + 1, data.end());
-  return shaped(call.inputs[0].dtype, dims);
-}
-void gather(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
-  const Dims data = dims_of(call.inputs[0]);
-  const std::int64_t axis =
-      normal_axis(call.node.integer("axis", 0), static_cast<std::int64_t>(data.size()));
-  const AxisView from = view_of(data, axis);
-  const AxisView to{call.inputs[1].elements(), from.inner_size};
-  const std::int64_t index = (*call.lists[1])[static_cast<std::size_t>(to.along(element))];
-  copy(steps, 0,
-       from.position(to.outer(element), normal_axis(index, from.length), to.inner(element)));
-}
-
 }  // namespace
 
 std::span<const OperatorRow> movement_rows() {
   static constexpr OperatorRow kRows[] = {
       {"Concat", 4, 0, "all", concat_type, concat},
-      {"Dropout", 7, 0, "all", dropout_type, same_place},
+      {"Dropout", 7, 0, "all, where it does not train", dropout_type, dropout},
       {"Expand", 8, 0, "all", expand_type, expand},
       {"Flatten", 1, 0, "all", flatten_type, same_place},
-      {"Gather", 1, 0, "all, at most 128 indices", gather_type, gather},
       {"Identity", 1, 0, "all", unchanged, same_place},
       {"Reshape", 5, 0, "all", as_agreed, same_place},
       {"Slice", 1, 0, "all", slice_type, slice},

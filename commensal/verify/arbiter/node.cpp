@@ -91,7 +91,8 @@ std::optional<std::vector<std::int64_t>> NodeCall::list(std::string_view name, s
                                                         std::uint32_t since) const {
   if (node.opset < since) return node.integers(name);
   if (!has(input)) return std::vector<std::int64_t>();
-  return lists[input];
+  const bool is_whole = inputs[input].is(Element::kInt64) || inputs[input].is(Element::kInt32);
+  return is_whole ? lists[input] : std::nullopt;
 }
 
 }  // namespace commensal::arbiter

@@ -37,12 +37,12 @@ core::Result<NodeText> decode_node(ByteView leaf);
 struct NodeCall {
   NodeText node;
   std::vector<Shaped> inputs;  // of dtype 0 where absent
-  /// The elements of inputs that say how (axes, shapes): int64, at most one leaf of them.
+  /// The elements of inputs that are lists (facts.hpp, is_list).
   std::vector<std::optional<std::vector<std::int64_t>>> lists;
   std::vector<Shaped> outputs;  // those before the disputed one, and it
 
   bool has(std::size_t input) const { return input < inputs.size() && inputs[input].is_there(); }
-  /// The list from `input`, or from attribute `name` before opset `since`. Nothing where the input
+  /// The integers of `input`, or of attribute `name` before opset `since`. Nothing where the input
   /// is too long to be shown.
   std::optional<std::vector<std::int64_t>> list(std::string_view name, std::size_t input,
                                                 std::uint32_t since) const;

@@ -11,6 +11,10 @@ std::span<const OperatorRow> elementwise_rows();
 std::span<const OperatorRow> product_rows();
 std::span<const OperatorRow> sum_rows();
 std::span<const OperatorRow> movement_rows();
+std::span<const OperatorRow> conversion_rows();
+std::span<const OperatorRow> placement_rows();
+std::span<const OperatorRow> pool_rows();
+std::span<const OperatorRow> order_rows();
 
 using TypeResult = core::Result<std::optional<Shaped>>;
 
@@ -19,26 +23,40 @@ tl::unexpected<core::Error> unsupported(fmt::format_string<Args...> format, Args
   return core::fail(core::ErrorCode::kUnsupported, format, std::forward<Args>(args)...);
 }
 
-/// The operations of one type of numbers.
+/// The type of an output that is made of broadcast inputs of one type that is accepted.
+TypeResult broadcast_type(const NodeCall& call, std::size_t output, bool (*accepts)(const Shaped&));
+
+/// The operations of one arithmetic: binary32, binary64, or integers in 64 bits.
 struct OpSet {
   bool is_float = false;
-  scalar::Op fma{}, add{}, sub{}, mul{};                      // of integers too
-  scalar::Op div{}, sqrt{}, maximum{}, minimum{};             // of floats only
-  std::uint64_t minus_zero = 0, one = 0, minus_infinity = 0;  // +0 is 0
-  std::uint64_t (*of_integer)(std::int64_t) = nullptr;        // rounded
-  std::uint64_t (*of_real)(std::uint32_t) = nullptr;          // a binary32 attribute
+  scalar::Op fma{}, add{}, sub{}, mul{}, div{}, maximum{}, minimum{}, less{}, equal{};
+  scalar::Op above{}, beneath{};                        // of the order of extremes
+  scalar::Op sqrt{};                                    // of floats only
+  std::uint64_t minus_zero = 0, one = 0;                // +0 is 0
+  std::uint64_t (*of_integer)(std::int64_t) = nullptr;  // rounded
+  std::uint64_t (*of_real)(std::uint32_t) = nullptr;    // a binary32 attribute; of floats only
+};
+/// How elements of a type are computed with.
+struct Kit {
+  Element type{};
+  const OpSet* ops = nullptr;
+  std::optional<scalar::Op> load, store;  // to the arithmetic's numbers and back
+  std::uint64_t lowest = 0, highest = 0;  // of the type, as the arithmetic has them
 };
 /// Null where programs have no arithmetic for the type.
-const OpSet* op_set_of(const Shaped& type);
-inline bool is_float32(const Shaped& type) { return type.is(Element::kFloat32); }
-inline bool is_float(const Shaped& type) {
-  return op_set_of(type) != nullptr && op_set_of(type)->is_float;
-}
+const Kit* kit_of(const Shaped& type);
+inline bool has_kit(const Shaped& type) { return kit_of(type) != nullptr; }
+/// float32, or stored narrower and computed as that.
+bool is_binary32(const Shaped& type);
+inline bool is_float(const Shaped& type) { return has_kit(type) && kit_of(type)->ops->is_float; }
+/// Where order is that of signed 64-bit numbers, or of floats.
+inline bool is_ordered(const Shaped& type) { return has_kit(type) && !type.is(Element::kUint64); }
 
-/// A steps in the hand of a program that computes in one type.
+/// The steps in the hand of a program that computes in one arithmetic.
 struct Emitter {
   StepBuilder& steps;
   const OpSet& ops;
+  std::uint64_t lowest = 0, highest = 0;
 
   Operand put(scalar::Op op, std::initializer_list<Operand> x) const { return steps.put(op, x); }
   Operand fma(Operand a, Operand b, Operand c) const { return put(ops.fma, {a, b, c}); }
@@ -49,11 +67,35 @@ struct Emitter {
   Operand sqrt(Operand a) const { return put(ops.sqrt, {a}); }
   Operand maximum(Operand a, Operand b) const { return put(ops.maximum, {a, b}); }
   Operand minimum(Operand a, Operand b) const { return put(ops.minimum, {a, b}); }
+  Operand less(Operand a, Operand b) const { return put(ops.less, {a, b}); }
+  Operand equal(Operand a, Operand b) const { return put(ops.equal, {a, b}); }
+  /// Whether a comes before b where the largest (the smallest) is looked for; NaN before all.
+  Operand before(bool largest, Operand a, Operand b) const {
+    if (!ops.is_float) return largest ? less(b, a) : less(a, b);
+    return put(largest ? ops.above : ops.beneath, {a, b});
+  }
+  Operand select(Operand condition, Operand yes, Operand no) const {
+    return put(scalar::Op::kSelect, {condition, yes, no});
+  }
+  /// The number itself, NaN made canonical.
+  Operand canonical(Operand a) const { return maximum(a, a); }
+  Operand absolute(Operand a) const {
+    const Operand turned = sub(zero(), a);
+    return maximum(a, turned);
+  }
+  /// Of an integer: -1, 0 or 1.
+  Operand sign(Operand a) const {
+    const Operand rest = less(zero(), a);
+    return select(less(a, zero()), number(-1), rest);
+  }
   Operand zero() const { return constant(0); }
   Operand one() const { return constant(ops.one); }
   Operand number(std::int64_t whole) const { return constant(ops.of_integer(whole)); }
   Operand real(std::uint32_t bits) const { return constant(ops.of_real(bits)); }
 };
+/// Begins a program that computes in the arithmetic of input `in`: elements of inputs are converted
+/// as they are read, and the last result to the output's type. Precondition: that input has a kit.
+Emitter computing(const NodeCall& call, std::size_t output, StepBuilder& steps, std::size_t in = 0);
 
 /// The tree over the lanes and the last +0.
 Operand lane_tree(const Emitter& emit, std::vector<Operand>& lanes);

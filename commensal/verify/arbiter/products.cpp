@@ -13,7 +13,7 @@ bool same_kit(const NodeCall& call) {
   for (const Shaped& input : call.inputs) {
     if (input.is_there() && input.dtype != call.inputs[0].dtype) return false;
   }
-  return call.has(0) && call.has(1) && op_set_of(call.inputs[0]) != nullptr;
+  return call.has(0) && call.has(1) && has_kit(call.inputs[0]);
 }
 
 // Where a chain's operands lie: A[a + i a_step] and B[b + i b_step], i in [0, k).
@@ -59,8 +59,8 @@ TypeResult gemm_type(const NodeCall& call, std::size_t output) {
   return shaped(call.inputs[0].dtype, y);
 }
 
-void gemm(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
-  const Emitter emit{steps, *op_set_of(call.outputs[0])};
+void gemm(const NodeCall& call, std::size_t output, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit = computing(call, output, steps);
   constexpr std::uint32_t kOne = 0x3f800000;
   const Gemm g = gemm_of(call);
   const std::int64_t i = element / g.n, j = element % g.n;
@@ -116,8 +116,8 @@ TypeResult matmul_type(const NodeCall& call, std::size_t output) {
   return shaped(call.inputs[0].dtype, dims);
 }
 
-void matmul(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
-  const Emitter emit{steps, *op_set_of(call.outputs[0])};
+void matmul(const NodeCall& call, std::size_t output, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit = computing(call, output, steps);
   const MatMul mm = *matmul_of(call);
   const std::int64_t j = element % mm.n(), i = element / mm.n() % mm.m();
   const std::int64_t batch = element / mm.n() / mm.m();
@@ -152,8 +152,8 @@ std::vector<Tap> taps_of(const Conv& conv, const Dims& at) {
   return taps;
 }
 
-void conv(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
-  const Emitter emit{steps, *op_set_of(call.outputs[0])};
+void conv(const NodeCall& call, std::size_t output, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit = computing(call, output, steps);
   const Conv conv = *conv_of(call);
   const std::int64_t out = product(conv.window.out), plane = element / out;
   const std::int64_t channel = plane % conv.out_channels, image = plane / conv.out_channels;
@@ -201,12 +201,12 @@ core::Result<Conv> conv_of(const NodeCall& call) {
   const Dims in = dims_of(x), kernel = dims_of(w);
   COMMENSAL_ASSIGN(conv.window, window_of(call.node, Dims(in.begin() + 2, in.end()),
                                           Dims(kernel.begin() + 2, kernel.end())));
-  conv.tile = winograd_tile(conv, is_float32(x));
+  conv.tile = winograd_tile(conv, x.is(Element::kFloat32));
   return conv;
 }
 
 std::span<const OperatorRow> product_rows() {
-  constexpr std::string_view kN = "float32, float64, integers of 32 and 64 bits";
+  constexpr std::string_view kN = "floats, integers";
   static constexpr OperatorRow kRows[] = {
       {"Conv", 1, 0, kN, conv_type, conv},
       {"Gemm", 7, 0, kN, gemm_type, gemm},

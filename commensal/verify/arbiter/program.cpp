@@ -11,7 +11,8 @@ using core::fail;
 
 std::vector<OperatorRow> make_table() {
   std::vector<OperatorRow> all;
-  for (const auto rows : {elementwise_rows(), product_rows(), sum_rows(), movement_rows()}) {
+  for (const auto rows : {elementwise_rows(), conversion_rows(), product_rows(), sum_rows(),
+                          pool_rows(), order_rows(), movement_rows(), placement_rows()}) {
     all.insert(all.end(), rows.begin(), rows.end());
   }
   std::ranges::stable_sort(all, {}, &OperatorRow::name);
@@ -85,7 +86,10 @@ core::Result<Program> Program::of(NodeCall call, std::size_t output, std::uint64
   return made;
 }
 
-void Program::emit(StepBuilder& steps) const { row_->emit(call_, output_, element_, steps); }
+void Program::emit(StepBuilder& steps) const {
+  row_->emit(call_, output_, element_, steps);
+  steps.finish();
+}
 
 Step Program::at(std::uint64_t step) const {
   StepBuilder steps = StepBuilder::picking(step);

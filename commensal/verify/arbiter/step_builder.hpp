@@ -15,15 +15,22 @@ namespace commensal::arbiter {
 
 /// Where an operation takes a number from.
 struct Operand {
-  enum class Kind : std::uint8_t { kConstant, kInput, kStep };
+  /// kPlaced: the element of an input whose index is the value of an earlier step.
+  enum class Kind : std::uint8_t { kConstant, kInput, kStep, kPlaced };
   Kind kind = Kind::kConstant;
-  int input = 0;            // kInput: which of the node's
+  int input = 0;            // kInput, kPlaced: which of the node's
   std::uint64_t value = 0;  // the bits; or the element's index; or the step's number
   bool operator==(const Operand&) const = default;
+  bool is_of_input() const { return kind == Kind::kInput || kind == Kind::kPlaced; }
+  bool is_of_step() const { return kind == Kind::kStep || kind == Kind::kPlaced; }
 };
 inline Operand constant(std::uint64_t bits) { return {Operand::Kind::kConstant, 0, bits}; }
 inline Operand element_of(int input, std::int64_t index) {
   return {Operand::Kind::kInput, input, static_cast<std::uint64_t>(index)};
+}
+/// Precondition: the step's value is always the index of an element.
+inline Operand element_at(int input, const Operand& step) {
+  return {Operand::Kind::kPlaced, input, step.value};
 }
 
 /// One operation of a program.
@@ -37,9 +44,8 @@ using Fetch = std::function<std::uint64_t(int input, std::uint64_t index)>;
 
 /// What an operator's program writes its operations on, one after another: how one output element
 /// comes from the inputs, operation by operation. A program depends on types, attributes and small
-/// lists of integers, never on other data, so the same code counts its steps, names one of them and
-/// computes all of them.
-/// Thread-safety: one thread.
+/// lists, never on other data (an operand may lie where a step says: element_at), so the same code
+/// counts its steps, names one of them and computes all of them. Thread-safety: one thread.
 class StepBuilder {
  public:
   static StepBuilder counting() { return StepBuilder(); }
@@ -55,7 +61,42 @@ class StepBuilder {
     return steps;
   }
 
+  /// One operation; before it, for each operand that is an element of an input that is converted,
+  /// that conversion.
   Operand put(scalar::Op op, std::initializer_list<Operand> operands);
+
+  /// From here on elements of input i go through loads[i], and finish() puts `store`.
+  void convert(std::vector<std::optional<scalar::Op>> loads, std::optional<scalar::Op> store) {
+    loads_ = std::move(loads);
+    store_ = store;
+  }
+  /// The last operation's result is the element.
+  void finish() {
+    if (store_) put(*store_, {Operand{Operand::Kind::kStep, 0, next_ - 1}});
+  }
+
+  /// body(i), i in [0, count), puts the same number of operations for each i and returns the same
+  /// number of operands; all of those, one turn's after another's. What `fold` is where turns do
+  /// not need each other.
+  template <class Body>
+  std::vector<Operand> each(std::int64_t count, Body&& body) {
+    const std::uint64_t base = next_;
+    std::vector<Operand> all = count > 0 ? body(std::int64_t{0}) : std::vector<Operand>();
+    const std::uint64_t size = next_ - base;
+    const std::size_t made = all.size();
+    for (std::int64_t i = 1; i < count; ++i) {
+      const std::uint64_t begin = base + static_cast<std::uint64_t>(i) * size;
+      next_ = begin;
+      if (fetch_ || (wanted_ && *wanted_ >= begin && *wanted_ - begin < size)) body(i);
+      next_ = begin + size;
+      for (std::size_t k = 0; k < made; ++k) {
+        Operand later = all[k];
+        if (later.is_of_step()) later.value += static_cast<std::uint64_t>(i) * size;
+        all.push_back(later);
+      }
+    }
+    return all;
+  }
 
   /// body(i, state) for i in [0, count): a loop whose every turn puts the same number of operations
   /// and leaves each state where the turn before left it, only later. Turns that nobody asks for
@@ -72,7 +113,7 @@ class StepBuilder {
     std::vector<Operand> first(state.begin(), state.end());
     const auto move_to = [&](std::int64_t turn) {  // the state that a turn leaves
       for (std::size_t p = 0; p < first.size(); ++p) {
-        const bool moves = first[p].kind == Operand::Kind::kStep && first[p].value >= base;
+        const bool moves = first[p].is_of_step() && first[p].value >= base;
         state[p] = first[p];
         if (moves) state[p].value += static_cast<std::uint64_t>(turn) * size;
       }
@@ -97,7 +138,11 @@ class StepBuilder {
 
  private:
   std::uint64_t value_of(const Operand& operand) const;
+  Operand loaded(const Operand& operand);
+  Operand put_plain(scalar::Op op, std::span<const Operand> operands);
 
+  std::vector<std::optional<scalar::Op>> loads_;
+  std::optional<scalar::Op> store_;
   std::uint64_t next_ = 0;
   std::optional<std::uint64_t> wanted_;
   std::optional<Step> picked_;
@@ -108,10 +153,23 @@ class StepBuilder {
 inline std::uint64_t StepBuilder::value_of(const Operand& operand) const {
   if (operand.kind == Operand::Kind::kConstant) return operand.value;
   if (operand.kind == Operand::Kind::kInput) return fetch_(operand.input, operand.value);
-  return values_[operand.value];
+  const std::uint64_t value = values_[operand.value];
+  return operand.kind == Operand::Kind::kPlaced ? fetch_(operand.input, value) : value;
+}
+
+inline Operand StepBuilder::loaded(const Operand& operand) {
+  const auto input = static_cast<std::size_t>(operand.input);
+  if (!operand.is_of_input() || input >= loads_.size() || !loads_[input]) return operand;
+  return put_plain(*loads_[input], {&operand, 1});
 }
 
 inline Operand StepBuilder::put(scalar::Op op, std::initializer_list<Operand> operands) {
+  std::array<Operand, scalar::kOperandsMax> all{};
+  std::ranges::transform(operands, all.begin(), [this](const Operand& x) { return loaded(x); });
+  return put_plain(op, {all.data(), operands.size()});
+}
+
+inline Operand StepBuilder::put_plain(scalar::Op op, std::span<const Operand> operands) {
   if (fetch_) {
     std::array<std::uint64_t, scalar::kOperandsMax> values{};
     std::ranges::transform(operands, values.begin(),

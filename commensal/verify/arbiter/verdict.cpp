@@ -214,33 +214,48 @@ core::Result<std::uint64_t> check_step_parting(const VerdictFile& file, const Fi
   return *step;
 }
 
-// The value of an operand that is no constant: of an input's element, or of an earlier step, under
-// the root of either side (they say the same there).
-core::Result<std::uint64_t> check_operand(const VerdictFile& file, const Parting& parting,
-                                          const Finding& found, const Operand& operand,
-                                          const LeafProof& proof) {
-  if (operand.kind == Operand::Kind::kStep) {
-    const std::uint64_t leaf = operand.value * kStepBytes / crypto::kMerkleLeafBytes;
-    COMMENSAL_ASSIGN(const Digest root, root_of(proof));
-    const bool fits = operand.value < found.step && proof.index == leaf &&
-                      proof.count == step_leaves(found.steps) &&
-                      proof.leaf.size() == leaf_bytes(found.steps * kStepBytes, leaf) &&
-                      (root == file.words[0].element_claim.steps_root ||
-                       root == file.words[1].element_claim.steps_root);
-    if (!fits) return unproven("operand: it is no step {} of this element", operand.value);
-    return step_value(proof.leaf, operand.value);
-  }
-  const auto input = static_cast<std::size_t>(operand.input);
-  const TensorFacts& facts = parting.known.inputs[input];
+// Of step `number` before the disputed one, under the root of either side (they say the same
+// there).
+core::Result<std::uint64_t> check_step(const VerdictFile& file, const Finding& found,
+                                       std::uint64_t number, const LeafProof& proof) {
+  const std::uint64_t leaf = number * kStepBytes / crypto::kMerkleLeafBytes;
+  COMMENSAL_ASSIGN(const Digest root, root_of(proof));
+  const bool fits = number < found.step && proof.index == leaf &&
+                    proof.count == step_leaves(found.steps) &&
+                    proof.leaf.size() == leaf_bytes(found.steps * kStepBytes, leaf) &&
+                    (root == file.words[0].element_claim.steps_root ||
+                     root == file.words[1].element_claim.steps_root);
+  if (!fits) return unproven("operand: it is no step {} of this element", number);
+  return step_value(proof.leaf, number);
+}
+
+core::Result<std::uint64_t> check_input_element(const TensorFacts& facts, int input,
+                                                std::uint64_t index, const LeafProof& proof) {
   const auto elements = static_cast<std::uint64_t>(facts.type.elements());
-  if (!facts.type.is_there() || operand.value >= elements) {
-    return unproven("operand: input {} has no element {}", input, operand.value);
+  if (!facts.type.is_there() || index >= elements) {
+    return unproven("operand: input {} has no element {}", input, index);
   }
-  const std::uint64_t leaf = leaf_of(facts.type.dtype, operand.value);
+  const std::uint64_t leaf = leaf_of(facts.type.dtype, index);
   COMMENSAL_TRY(check_leaf(proof, facts.bytes_root, leaf, leaf_count(facts.type), "operand"));
   const std::uint64_t all = elements * element_bytes(facts.type.dtype);
   if (proof.leaf.size() != leaf_bytes(all, leaf)) return unproven("operand: a leaf's length");
-  return element_in(proof.leaf, facts.type.dtype, operand.value);
+  return element_in(proof.leaf, facts.type.dtype, index);
+}
+
+// The value of an operand, by the next of the file's proofs: none for a constant, two where a step
+// says which element it is.
+core::Result<std::uint64_t> check_operand(const VerdictFile& file, const Parting& parting,
+                                          const Finding& found, const Operand& operand,
+                                          std::size_t& next) {
+  const std::size_t proofs = (operand.is_of_step() ? 1 : 0) + (operand.is_of_input() ? 1 : 0);
+  if (file.operands.size() - next < proofs) return unproven("proof {} is missing", next);
+  std::uint64_t value = operand.value;
+  if (operand.is_of_step()) {
+    COMMENSAL_ASSIGN(value, check_step(file, found, operand.value, file.operands[next++]));
+  }
+  if (!operand.is_of_input()) return value;
+  const TensorFacts& facts = parting.known.inputs[static_cast<std::size_t>(operand.input)];
+  return check_input_element(facts, operand.input, value, file.operands[next++]);
 }
 
 core::Result<Finding> judge_operation(const VerdictFile& file, const Parting& parting) {
@@ -261,15 +276,8 @@ core::Result<Finding> judge_operation(const VerdictFile& file, const Parting& pa
   std::size_t next = 0;
   for (int i = 0; i < scalar::operation(step.op).operands; ++i) {
     const Operand& operand = step.operands[static_cast<std::size_t>(i)];
-    if (operand.kind == Operand::Kind::kConstant) {
-      found.operands.push_back(operand.value);
-      continue;
-    }
-    if (next >= file.operands.size()) return unproven("operand {} is missing", i);
-    COMMENSAL_ASSIGN(const std::uint64_t value,
-                     check_operand(file, parting, found, operand, file.operands[next]));
+    COMMENSAL_ASSIGN(const std::uint64_t value, check_operand(file, parting, found, operand, next));
     found.operands.push_back(value);
-    ++next;
   }
   if (next != file.operands.size()) return unproven("an operand too many");
   found.result = scalar::evaluate(step.op, found.operands);

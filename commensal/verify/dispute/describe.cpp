@@ -48,11 +48,9 @@ arbiter::NodeText node_text(const kernels::Operator& op, int opset,
 }
 
 std::optional<std::vector<std::int64_t>> list_of(const tensor::Tensor& tensor) {
-  const bool is_short =
-      tensor.dtype() == tensor::DType::kInt64 && tensor.bytes().size() <= crypto::kMerkleLeafBytes;
-  if (!is_short) return std::nullopt;
-  const auto values = tensor.data<std::int64_t>();
-  return std::vector<std::int64_t>(values.begin(), values.end());
+  const arbiter::Shaped type = shaped_of(tensor.type());
+  if (!arbiter::is_list(type)) return std::nullopt;
+  return arbiter::list_in(tensor.bytes(), type);
 }
 
 arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs) {
@@ -70,7 +68,9 @@ std::uint64_t evaluate_step(const arbiter::Step& step, std::span<const std::uint
     const Operand& operand = step.operands[i];
     operands[i] = operand.kind == Operand::Kind::kConstant ? operand.value
                   : operand.kind == Operand::Kind::kInput  ? fetch(operand.input, operand.value)
-                                                           : values[operand.value];
+                  : operand.kind == Operand::Kind::kStep
+                      ? values[operand.value]
+                      : fetch(operand.input, values[operand.value]);
   }
   return scalar::evaluate(step.op, {operands.data(), count});
 }

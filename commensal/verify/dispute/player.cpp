@@ -333,21 +333,20 @@ Bytes Player::element_claim(const Referee& referee) {
 }
 
 Bytes Player::operands(const Referee& referee) {
-  using Kind = arbiter::Operand::Kind;
   const arbiter::Step step = referee.program().at(referee.step());
+  const Tree& steps = steps_tree(referee);
   arbiter::OperandsBody body;
   const auto count = static_cast<std::size_t>(scalar::operation(step.op).operands);
   for (const arbiter::Operand& operand : std::span(step.operands).first(count)) {
-    if (operand.kind == Kind::kConstant) continue;
-    if (operand.kind == Kind::kStep) {
-      body.push_back(steps_tree(referee).prove(operand.value * arbiter::kStepBytes /
-                                               crypto::kMerkleLeafBytes));
-      continue;
+    std::uint64_t index = operand.value;
+    if (operand.is_of_step()) {
+      body.push_back(steps.prove(index * arbiter::kStepBytes / crypto::kMerkleLeafBytes));
+      index = arbiter::step_value(body.back().leaf, index);
     }
+    if (!operand.is_of_input()) continue;
     const Tensor& input = node_run(referee).inputs[static_cast<std::size_t>(operand.input)];
     const Tree tree(bytes_of(input), *threads_);
-    body.push_back(
-        tree.prove(arbiter::leaf_of(static_cast<std::uint8_t>(input.dtype()), operand.value)));
+    body.push_back(tree.prove(arbiter::leaf_of(static_cast<std::uint8_t>(input.dtype()), index)));
   }
   return encode_body(body);
 }

@@ -1,60 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of docs/numerics.md, "Functions", operation by operation. Numbers are bits of
 // binary32; the coefficients are the specification's.
+#include <commensal/verify/scalar/function_parts.hpp>
 #include <commensal/verify/scalar/functions.hpp>
-#include <commensal/verify/scalar/soft.hpp>
-#include <span>
 
 namespace commensal::scalar {
 namespace {
-
-using S = Soft32;
-
-constexpr std::uint32_t kNan = Binary32::kNan, kInfinity = Binary32::kInfinity;
-constexpr std::uint32_t kOne = 0x3f800000, kTwo = 0x40000000, kHalf = 0x3f000000;
-constexpr std::uint32_t kLog2 = 0x3f317218, kLog2Rest = 0xb102e308;
-
-// coefficients[0] x^n + ... + coefficients[n] by Horner's rule, each step one fma.
-std::uint32_t polynomial(std::uint32_t x, std::span<const std::uint32_t> coefficients) {
-  std::uint32_t sum = coefficients[0];
-  for (const std::uint32_t next : coefficients.subspan(1)) sum = S::fma(sum, x, next);
-  return sum;
-}
-
-// To the nearest integer, ties to even. Precondition: |x| < 2^30.
-std::int32_t to_integer(std::uint32_t x) {
-  const std::uint32_t whole = S::round(x, S::Towards::kNearestEven);
-  if (S::is_zero(whole)) return 0;
-  const auto parts = S::unpack(whole);
-  const auto magnitude =
-      static_cast<std::int32_t>(parts.significand >> (Binary32::kTop - parts.exponent));
-  return parts.negative ? -magnitude : magnitude;
-}
-
-// 2^n for n in [-126, 127].
-std::uint32_t power_of_2(std::int32_t n) { return static_cast<std::uint32_t>(n + 127) << 23; }
-
-std::uint32_t with_sign_of(std::uint32_t x, std::uint32_t magnitude) {
-  return S::is_negative(x) ? magnitude ^ Binary32::kSign : magnitude;
-}
-
-// exp(x + rest), |rest| at most about an ulp of x.
-std::uint32_t exp_sum(std::uint32_t x, std::uint32_t rest) {
-  if (S::is_nan(x)) return kNan;
-  constexpr std::uint32_t kLow = 0xc2d00000, kHigh = 0x42b20000;  // -104, 89
-  if (S::less(x, kLow)) x = kLow;
-  if (S::less(kHigh, x)) x = kHigh;
-  const std::int32_t n = to_integer(S::mul(x, 0x3fb8aa3b));  // 1 / log 2
-  const std::uint32_t n_float = S::of_integer(n);
-  std::uint32_t r = S::fma(n_float, kLog2 ^ Binary32::kSign, x);
-  r = S::fma(n_float, kLog2Rest ^ Binary32::kSign, r);
-  r = S::add(r, rest);
-  constexpr std::uint32_t kTerms[] = {0x3ab510b1, 0x3c091dce, 0x3d2aac7e, 0x3e2aaa48, 0x3efffffe};
-  const std::uint32_t m = S::add(S::fma(S::mul(r, r), polynomial(r, kTerms), r), kOne);
-  // In two factors, so that a subnormal result is rounded once.
-  const std::int32_t half = n >> 1;
-  return S::mul(S::mul(m, power_of_2(half)), power_of_2(n - half));
-}
 
 // x = 2^exponent (1 + f) with 1 + f in [2/3, 4/3). Precondition: x is finite and above 0.
 struct LogParts {
@@ -90,6 +41,23 @@ std::uint32_t pow_positive(std::uint32_t x, std::uint32_t y) {
 }
 
 }  // namespace
+
+std::uint32_t exp_sum(std::uint32_t x, std::uint32_t rest) {
+  if (S::is_nan(x)) return kNan;
+  constexpr std::uint32_t kLow = 0xc2d00000, kHigh = 0x42b20000;  // -104, 89
+  if (S::less(x, kLow)) x = kLow;
+  if (S::less(kHigh, x)) x = kHigh;
+  const std::int32_t n = nearest(S::mul(x, 0x3fb8aa3b));  // 1 / log 2
+  const std::uint32_t n_float = S::of_integer(n);
+  std::uint32_t r = S::fma(n_float, kLog2 ^ Binary32::kSign, x);
+  r = S::fma(n_float, kLog2Rest ^ Binary32::kSign, r);
+  r = S::add(r, rest);
+  constexpr std::uint32_t kTerms[] = {0x3ab510b1, 0x3c091dce, 0x3d2aac7e, 0x3e2aaa48, 0x3efffffe};
+  const std::uint32_t m = S::add(S::fma(S::mul(r, r), polynomial(r, kTerms), r), kOne);
+  // In two factors, so that a subnormal result is rounded once.
+  const std::int32_t half = n >> 1;
+  return S::mul(S::mul(m, power_of_2(half)), power_of_2(n - half));
+}
 
 std::uint32_t exp(std::uint32_t x) { return exp_sum(x, 0); }
 
@@ -154,7 +122,7 @@ std::uint32_t pow(std::uint32_t x, std::uint32_t y) {
   // From 2^24 on all numbers are even integers.
   const bool is_small = S::less(S::abs(y), 0x4b800000);
   const bool is_integral = !is_small || S::round(y, S::Towards::kNearestEven) == y;
-  const bool is_odd = is_small && is_integral && (to_integer(y) & 1) != 0;
+  const bool is_odd = is_small && is_integral && (nearest(y) & 1) != 0;
   const bool is_finite = !S::is_infinite(a) && a != 0;
   if (S::is_negative(x) && is_finite && !is_integral) return kNan;
   const std::uint32_t magnitude = is_finite                       ? pow_positive(a, y)

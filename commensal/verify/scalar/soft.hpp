@@ -29,6 +29,9 @@ struct Format {
 };
 using Binary32 = Format<std::uint32_t, std::uint64_t, 24, 8>;
 using Binary64 = Format<std::uint64_t, Wide128, 53, 11>;
+// Only stored: computed with in binary32.
+using Binary16 = Format<std::uint32_t, std::uint64_t, 11, 5>;
+using Bfloat16 = Format<std::uint32_t, std::uint64_t, 8, 8>;
 
 /// A finite number not zero: +-significand * 2^(exponent - kTop), significand in [2^kTop,
 /// 2^(kTop+1)).
@@ -70,6 +73,17 @@ class Soft {
   static constexpr Bits minimum(Bits a, Bits b) {
     if (is_nan(a) || is_nan(b)) return F::kNan;
     return below(b, a) ? b : a;
+  }
+
+  /// Of the order of extremes: NaN before all, +0 above -0. `above`: a is the larger.
+  static constexpr bool above(Bits a, Bits b) {
+    if (is_nan(a) || is_nan(b)) return is_nan(a) && !is_nan(b);
+    return below(b, a);
+  }
+  /// Likewise where the smaller is asked for, so that NaN still comes first.
+  static constexpr bool beneath(Bits a, Bits b) {
+    if (is_nan(a) || is_nan(b)) return is_nan(a) && !is_nan(b);
+    return below(a, b);
   }
 
   /// a * b + c, rounded once.
@@ -296,6 +310,27 @@ inline std::uint32_t narrow(std::uint64_t a) {
   if (Soft64::is_zero(a)) return sign;
   const auto x = Soft64::unpack(a);
   return Soft32::pack({x.negative, x.exponent, static_cast<std::uint64_t>(x.significand >> 64)});
+}
+
+/// A format of 16 bits as binary32, exact.
+template <class F>
+std::uint32_t widen16(std::uint32_t a) {
+  const std::uint32_t sign = (a & F::kSign) << 16;
+  if (Soft<F>::is_nan(a)) return Binary32::kNan;
+  if (Soft<F>::is_infinite(a)) return sign | Binary32::kInfinity;
+  if (Soft<F>::is_zero(a)) return sign;
+  const auto x = Soft<F>::unpack(a);
+  return Soft32::pack({x.negative, x.exponent, x.significand});
+}
+/// binary32 rounded to a format of 16 bits.
+template <class F>
+std::uint32_t narrow16(std::uint32_t a) {
+  const std::uint32_t sign = (a & Binary32::kSign) >> 16;
+  if (Soft32::is_nan(a)) return F::kNan;
+  if (Soft32::is_infinite(a)) return sign | F::kInfinity;
+  if (Soft32::is_zero(a)) return sign;
+  const auto x = Soft32::unpack(a);
+  return Soft<F>::pack({x.negative, x.exponent, x.significand});
 }
 
 }  // namespace commensal::scalar

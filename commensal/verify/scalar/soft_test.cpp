@@ -218,8 +218,8 @@ TEST(Table, RowsAreComplete) {
     EXPECT_LE(row.operands, kOperandsMax) << row.name;
     EXPECT_EQ(operation(row.op).name, row.name);
   }
-  const std::uint64_t wrapping[] = {0x80000000, 2, 5};
-  EXPECT_EQ(evaluate(Op::kMulAddInteger32, wrapping), 5u);
+  const std::uint64_t wrapping[] = {0x8000000000000000, 2, 5};
+  EXPECT_EQ(evaluate(Op::kMulAddInteger, wrapping), 5u);
   const std::uint64_t chosen[] = {0, 1, 2};
   EXPECT_EQ(evaluate(Op::kSelect, chosen), 2u);
 }

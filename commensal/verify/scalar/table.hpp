@@ -12,10 +12,9 @@ namespace commensal::scalar {
 enum class Type : std::uint8_t {
   kBinary32,
   kBinary64,
-  kInteger32,  // two's complement, wrapping; signed where it matters
-  kInteger64,
-  kTruth,  // 0 or 1
-  kBits,   // any bits, only moved
+  kInteger,  // two's complement of 64 bits, wrapping; signed where it matters
+  kTruth,    // 0 or 1
+  kBits,     // any bits, only moved
 };
 
 enum class Op : std::uint8_t {
@@ -26,8 +25,6 @@ enum class Op : std::uint8_t {
   kMul32,
   kDiv32,
   kSqrt32,
-  kNeg32,
-  kAbs32,
   kMaximum32,
   kMinimum32,
   kFloor32,
@@ -52,20 +49,55 @@ enum class Op : std::uint8_t {
   kSqrt64,
   kMaximum64,
   kMinimum64,
-  kWiden,   // binary32 to binary64
-  kNarrow,  // binary64 to binary32
-  kMulAddInteger32,
-  kAddInteger32,
-  kSubInteger32,
-  kMulInteger32,
-  kMulAddInteger64,
-  kAddInteger64,
-  kSubInteger64,
-  kMulInteger64,
-  kFloatOfInteger64,  // to binary32
-  kInteger64OfFloat,  // of binary32: towards zero, saturating, NaN is 0
-  kInteger32OfFloat,
-  kWidenInteger32,  // to 64 bits, signed
+  kWiden,          // binary32 to binary64
+  kNarrow,         // binary64 to binary32
+  kMulAddInteger,  // integers: in 64 bits, wrapping
+  kAddInteger,
+  kSubInteger,
+  kMulInteger,
+  kDivInteger,  // towards zero; by 0: 0
+  kMaximumInteger,
+  kMinimumInteger,
+  kLessInteger,
+  kEqualInteger,
+  kFloatOfInteger,   // to binary32
+  kDoubleOfInteger,  // to binary64
+  kIntegerOfFloat,   // of binary32: towards zero, saturating, NaN is 0
+  kIntegerOfDouble,  // of binary64, likewise
+  kWidenInteger8,    // to 64 bits, signed
+  kWidenInteger16,
+  kWidenInteger32,
+  kLow8,  // what is stored of an integer
+  kLow16,
+  kLow32,
+  kWidenHalf,  // float16 to binary32, and rounded back
+  kNarrowHalf,
+  kWidenBfloat,
+  kNarrowBfloat,
+  kCanonical64,
+  kLess64,
+  kEqual64,
+  kAbove32,    // the order of extremes, NaN before all: the first is the larger
+  kBeneath32,  // the smaller
+  kAbove64,
+  kBeneath64,
+  kWrapIndex,      // an index, from the end where negative, kept within 0 to the second - 1
+  kTopKey32,       // binary32 and position: larger where it is the larger, then the earlier
+  kBottomKey32,    // where it is the smaller
+  kTopKeyInteger,  // of an integer of at most 32 bits
+  kBottomKeyInteger,
+  kPositionOfKey,
+  kSin32,
+  kCos32,
+  kTan32,
+  kAsin32,
+  kAcos32,
+  kAtan32,
+  kSinh32,
+  kCosh32,
+  kAsinh32,
+  kAcosh32,
+  kAtanh32,
 };
 
 inline constexpr int kOperandsMax = 3;
