@@ -73,6 +73,13 @@ std::vector<std::int64_t> NodeText::integers(std::string_view name) const {
   return get(*this, name, std::vector<std::int64_t>());
 }
 
+std::vector<std::uint32_t> NodeText::reals(std::string_view name) const {
+  return get(*this, name, std::vector<std::uint32_t>());
+}
+std::vector<std::string> NodeText::texts(std::string_view name) const {
+  return get(*this, name, std::vector<std::string>());
+}
+
 core::Result<NodeText> decode_node(ByteView leaf) {
   Reader reader(leaf, "node");
   NodeText node;

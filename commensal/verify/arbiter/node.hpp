@@ -27,6 +27,8 @@ struct NodeText {
   std::uint32_t real(std::string_view name, std::uint32_t fallback_bits) const;
   std::string text(std::string_view name, std::string_view fallback) const;
   std::vector<std::int64_t> integers(std::string_view name) const;
+  std::vector<std::uint32_t> reals(std::string_view name) const;
+  std::vector<std::string> texts(std::string_view name) const;
   bool has(std::string_view name) const { return attributes.find(name) != attributes.end(); }
 };
 

@@ -107,6 +107,13 @@ TypeResult broadcast_type(const NodeCall& call, std::size_t output,
   return shaped(call.inputs[0].dtype, dims);
 }
 
+Operand index_at(const NodeCall& call, StepBuilder& steps, std::int64_t element,
+                 std::int64_t length) {
+  Operand index = element_of(1, element);
+  if (call.inputs[1].is(Element::kInt32)) index = steps.put(Op::kWidenInteger32, {index});
+  return steps.put(Op::kWrapIndex, {index, constant(static_cast<std::uint64_t>(length))});
+}
+
 Operand lane_tree(const Emitter& emit, std::vector<Operand>& lanes) {
   for (std::size_t half = 16; half > 0; half /= 2) {
     for (std::size_t l = 0; l < half; ++l) lanes[l] = emit.add(lanes[l], lanes[l + half]);

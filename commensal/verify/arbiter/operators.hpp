@@ -15,6 +15,11 @@ std::span<const OperatorRow> conversion_rows();
 std::span<const OperatorRow> placement_rows();
 std::span<const OperatorRow> pool_rows();
 std::span<const OperatorRow> order_rows();
+std::span<const OperatorRow> resize_rows();
+std::span<const OperatorRow> quantised_rows();
+std::span<const OperatorRow> recurrent_rows();
+std::span<const OperatorRow> scatter_rows();
+std::span<const OperatorRow> attention_rows();
 
 using TypeResult = core::Result<std::optional<Shaped>>;
 
@@ -96,6 +101,13 @@ struct Emitter {
 /// Begins a program that computes in the arithmetic of input `in`: elements of inputs are converted
 /// as they are read, and the last result to the output's type. Precondition: that input has a kit.
 Emitter computing(const NodeCall& call, std::size_t output, StepBuilder& steps, std::size_t in = 0);
+
+inline bool is_index(const Shaped& type) {
+  return type.is(Element::kInt32) || type.is(Element::kInt64);
+}
+/// Element `element` of input 1, an index into `length` places: from the end where it is negative.
+Operand index_at(const NodeCall& call, StepBuilder& steps, std::int64_t element,
+                 std::int64_t length);
 
 /// The tree over the lanes and the last +0.
 Operand lane_tree(const Emitter& emit, std::vector<Operand>& lanes);

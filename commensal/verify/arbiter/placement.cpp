@@ -11,7 +11,6 @@ namespace {
 using scalar::Op;
 
 void copy(StepBuilder& steps, const Operand& from) { steps.put(Op::kCopy, {from}); }
-bool is_index(const Shaped& type) { return type.is(Element::kInt32) || type.is(Element::kInt64); }
 Shaped int64s(const Dims& dims) { return shaped(static_cast<std::uint8_t>(Element::kInt64), dims); }
 
 // ---- Pad --------------------------------------------------------------------------------
@@ -188,13 +187,6 @@ void size(const NodeCall& call, std::size_t, std::int64_t, StepBuilder& steps) {
 
 // ---- by an input's elements -------------------------------------------------------------
 
-// Index `element` of input 1, from the end where it is negative.
-Operand index_at(const NodeCall& call, StepBuilder& steps, std::int64_t element,
-                 std::int64_t length) {
-  Operand index = element_of(1, element);
-  if (call.inputs[1].is(Element::kInt32)) index = steps.put(Op::kWidenInteger32, {index});
-  return steps.put(Op::kWrapIndex, {index, constant(static_cast<std::uint64_t>(length))});
-}
 // index * stride + base.
 Operand stride_to(StepBuilder& steps, Operand index, std::int64_t stride, Operand base) {
   return steps.put(Op::kMulAddInteger, {index, constant(static_cast<std::uint64_t>(stride)), base});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dot products (docs/numerics.md, "Dot products"): one accumulator from +0, fused multiply-adds in
 // ascending order, then alpha, beta and the bias.
-#include <commensal/verify/arbiter/conv.hpp>
 #include <commensal/verify/arbiter/operators.hpp>
+#include <commensal/verify/arbiter/products.hpp>
 
 namespace commensal::arbiter {
 namespace {
@@ -16,10 +16,6 @@ bool same_kit(const NodeCall& call) {
   return call.has(0) && call.has(1) && has_kit(call.inputs[0]);
 }
 
-// Where a chain's operands lie: A[a + i a_step] and B[b + i b_step], i in [0, k).
-struct Stride {
-  std::int64_t a = 0, a_step = 1, b = 0, b_step = 1, k = 0;
-};
 Operand chain(const Emitter& emit, const Stride& s) {
   Operand acc[] = {emit.zero()};
   emit.steps.fold(s.k, acc, [&](std::int64_t i, std::span<Operand> state) {
@@ -80,53 +76,17 @@ void gemm(const NodeCall& call, std::size_t output, std::int64_t element, StepBu
 
 // ---- MatMul -----------------------------------------------------------------------------
 
-// As matrices: vectors are rows or columns.
-struct MatMul {
-  Dims a, b, batch;
-  bool vector_a = false, vector_b = false;
-  std::int64_t m() const { return a[a.size() - 2]; }
-  std::int64_t k() const { return a.back(); }
-  std::int64_t n() const { return b.back(); }
-};
-std::optional<MatMul> matmul_of(const NodeCall& call) {
-  MatMul mm;
-  mm.a = dims_of(call.inputs[0]);
-  mm.b = dims_of(call.inputs[1]);
-  if (mm.a.empty() || mm.b.empty()) return std::nullopt;
-  mm.vector_a = mm.a.size() == 1;
-  mm.vector_b = mm.b.size() == 1;
-  if (mm.vector_a) mm.a.insert(mm.a.begin(), 1);
-  if (mm.vector_b) mm.b.push_back(1);
-  const auto batch =
-      broadcast(Dims(mm.a.begin(), mm.a.end() - 2), Dims(mm.b.begin(), mm.b.end() - 2));
-  if (!batch || mm.k() != mm.b[mm.b.size() - 2]) return std::nullopt;
-  mm.batch = *batch;
-  return mm;
-}
-
 TypeResult matmul_type(const NodeCall& call, std::size_t output) {
-  if (output != 0 || call.inputs.size() != 2 || !same_kit(call)) {
-    return unsupported("inputs that do not fit");
-  }
-  const auto mm = matmul_of(call);
+  const bool there = output == 0 && call.inputs.size() == 2 && same_kit(call);
+  const auto mm = there ? matmul_of(call.inputs[0], call.inputs[1]) : std::nullopt;
   if (!mm) return unsupported("inputs that do not fit");
-  Dims dims = mm->batch;
-  if (!mm->vector_a) dims.push_back(mm->m());
-  if (!mm->vector_b) dims.push_back(mm->n());
-  return shaped(call.inputs[0].dtype, dims);
+  return shaped(call.inputs[0].dtype, mm->to());
 }
 
 void matmul(const NodeCall& call, std::size_t output, std::int64_t element, StepBuilder& steps) {
   const Emitter emit = computing(call, output, steps);
-  const MatMul mm = *matmul_of(call);
-  const std::int64_t j = element % mm.n(), i = element / mm.n() % mm.m();
-  const std::int64_t batch = element / mm.n() / mm.m();
-  const auto matrix = [&](const Dims& dims) {
-    return broadcast_source(batch, mm.batch, Dims(dims.begin(), dims.end() - 2));
-  };
-  const std::int64_t a = (matrix(mm.a) * mm.m() + i) * mm.k();
-  const std::int64_t b = matrix(mm.b) * mm.k() * mm.n() + j;
-  add_bias(emit, chain(emit, {a, 1, b, mm.n(), mm.k()}), emit.zero());
+  const Stride s = matmul_of(call.inputs[0], call.inputs[1])->stride(element);
+  add_bias(emit, chain(emit, s), emit.zero());
 }
 
 // ---- Conv -------------------------------------------------------------------------------
@@ -134,46 +94,20 @@ void matmul(const NodeCall& call, std::size_t output, std::int64_t element, Step
 TypeResult conv_type(const NodeCall& call, std::size_t output) {
   if (output != 0 || !same_kit(call)) return unsupported("inputs that do not fit");
   COMMENSAL_ASSIGN(const Conv conv, conv_of(call));
-  Dims dims = {conv.batch, conv.out_channels};
-  dims.insert(dims.end(), conv.window.out.begin(), conv.window.out.end());
-  return shaped(call.inputs[0].dtype, dims);
-}
-
-// The taps within the image: offsets in a plane of the input and of the weights.
-struct Tap {
-  std::int64_t x = 0, w = 0;
-};
-std::vector<Tap> taps_of(const Conv& conv, const Dims& at) {
-  std::vector<Tap> taps;
-  for (std::int64_t tap = 0; tap < conv.window.taps(); ++tap) {
-    const std::int64_t source = conv.window.source(at, split(tap, conv.window.kernel));
-    if (source >= 0) taps.push_back({source, tap});
-  }
-  return taps;
+  return shaped(call.inputs[0].dtype, conv.to());
 }
 
 void conv(const NodeCall& call, std::size_t output, std::int64_t element, StepBuilder& steps) {
   const Emitter emit = computing(call, output, steps);
   const Conv conv = *conv_of(call);
-  const std::int64_t out = product(conv.window.out), plane = element / out;
-  const std::int64_t channel = plane % conv.out_channels, image = plane / conv.out_channels;
+  const std::int64_t channel = conv.channel(element);
   const Operand bias = call.has(2) ? element_of(2, channel) : emit.zero();
   if (conv.tile != 0) return winograd(conv, emit, element, bias);
-  const std::int64_t depth = conv.channels / conv.group;
-  const std::int64_t group = channel / (conv.out_channels / conv.group);
-  const std::int64_t x_step = product(conv.window.in), w_step = conv.window.taps();
-  const std::int64_t x = (image * conv.channels + group * depth) * x_step;
-  const std::int64_t w = channel * depth * w_step;
-  const std::vector<Tap> taps = taps_of(conv, split(element % out, conv.window.out));
-  // By tap, then by channel: turn i is tap i / depth, channel i mod depth.
+  const ConvPlaces places(conv, element);
   Operand acc[] = {emit.zero()};
-  steps.fold(static_cast<std::int64_t>(taps.size()) * depth, acc,
-             [&](std::int64_t i, std::span<Operand> state) {
-               const Tap& tap = taps[static_cast<std::size_t>(i / depth)];
-               const std::int64_t c = i % depth;
-               state[0] = emit.fma(element_of(1, w + tap.w + c * w_step),
-                                   element_of(0, x + tap.x + c * x_step), state[0]);
-             });
+  steps.fold(places.count(), acc, [&](std::int64_t i, std::span<Operand> state) {
+    state[0] = emit.fma(element_of(1, places.weight(i)), element_of(0, places.source(i)), state[0]);
+  });
   add_bias(emit, acc[0], bias);
 }
 
@@ -185,24 +119,75 @@ Operand add_bias(const Emitter& emit, Operand acc, Operand bias) {
   return emit.add(acc, is_none || !emit.ops.is_float ? bias : emit.add(bias, emit.zero()));
 }
 
-core::Result<Conv> conv_of(const NodeCall& call) {
-  const Shaped &x = call.inputs[0], &w = call.inputs[1];
+std::optional<MatMul> matmul_of(const Shaped& a, const Shaped& b) {
+  MatMul mm;
+  mm.a = dims_of(a);
+  mm.b = dims_of(b);
+  if (mm.a.empty() || mm.b.empty()) return std::nullopt;
+  mm.vector_a = mm.a.size() == 1;
+  mm.vector_b = mm.b.size() == 1;
+  if (mm.vector_a) mm.a.insert(mm.a.begin(), 1);
+  if (mm.vector_b) mm.b.push_back(1);
+  const auto batch =
+      broadcast(Dims(mm.a.begin(), mm.a.end() - 2), Dims(mm.b.begin(), mm.b.end() - 2));
+  if (!batch || mm.k() != mm.b[mm.b.size() - 2]) return std::nullopt;
+  mm.batch = *batch;
+  return mm;
+}
+Dims MatMul::to() const {
+  Dims dims = batch;
+  if (!vector_a) dims.push_back(m());
+  if (!vector_b) dims.push_back(n());
+  return dims;
+}
+std::int64_t MatMul::matrix(const Dims& dims, std::int64_t element) const {
+  return broadcast_source(element / n() / m(), batch, Dims(dims.begin(), dims.end() - 2));
+}
+Stride MatMul::stride(std::int64_t element) const {
+  const std::int64_t j = element % n(), i = element / n() % m();
+  return {(matrix(a, element) * m() + i) * k(), 1, matrix(b, element) * k() * n() + j, n(), k()};
+}
+
+core::Result<Conv> conv_of(const NodeCall& call, std::size_t x_at, std::size_t w_at,
+                           std::size_t bias_at) {
+  const Shaped &x = call.inputs[x_at], &w = call.inputs[w_at];
   if (x.rank() < 3 || w.rank() != x.rank()) return unsupported("inputs that do not fit");
   Conv conv;
   conv.batch = x.dim(0);
   conv.channels = x.dim(1);
   conv.out_channels = w.dim(0);
   conv.group = call.node.integer("group", 1);
-  const bool fits = conv.group >= 1 && conv.group <= conv.channels &&
-                    conv.channels % conv.group == 0 && conv.out_channels % conv.group == 0 &&
-                    w.dim(1) == conv.channels / conv.group &&
-                    (!call.has(2) || dims_of(call.inputs[2]) == Dims{conv.out_channels});
+  const bool fits =
+      conv.group >= 1 && conv.group <= conv.channels && conv.channels % conv.group == 0 &&
+      conv.out_channels % conv.group == 0 && w.dim(1) == conv.channels / conv.group &&
+      (!call.has(bias_at) || dims_of(call.inputs[bias_at]) == Dims{conv.out_channels});
   if (!fits) return unsupported("inputs that do not fit");
   const Dims in = dims_of(x), kernel = dims_of(w);
   COMMENSAL_ASSIGN(conv.window, window_of(call.node, Dims(in.begin() + 2, in.end()),
                                           Dims(kernel.begin() + 2, kernel.end())));
   conv.tile = winograd_tile(conv, x.is(Element::kFloat32));
   return conv;
+}
+Dims Conv::to() const {
+  Dims dims = {batch, out_channels};
+  dims.insert(dims.end(), window.out.begin(), window.out.end());
+  return dims;
+}
+
+ConvPlaces::ConvPlaces(const Conv& conv, std::int64_t element)
+    : depth_(conv.channels / conv.group),
+      x_step_(product(conv.window.in)),
+      w_step_(conv.window.taps()) {
+  const std::int64_t out = product(conv.window.out), channel = conv.channel(element);
+  const std::int64_t image = element / out / conv.out_channels;
+  const std::int64_t group = channel / (conv.out_channels / conv.group);
+  const std::int64_t x = (image * conv.channels + group * depth_) * x_step_;
+  const std::int64_t w = channel * depth_ * w_step_;
+  const Dims at = split(element % out, conv.window.out);
+  for (std::int64_t tap = 0; tap < w_step_; ++tap) {
+    const std::int64_t source = conv.window.source(at, split(tap, conv.window.kernel));
+    if (source >= 0) taps_.push_back({x + source, w + tap});
+  }
 }
 
 std::span<const OperatorRow> product_rows() {

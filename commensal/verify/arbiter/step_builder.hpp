@@ -15,10 +15,11 @@ namespace commensal::arbiter {
 
 /// Where an operation takes a number from.
 struct Operand {
-  /// kPlaced: the element of an input whose index is the value of an earlier step.
-  enum class Kind : std::uint8_t { kConstant, kInput, kStep, kPlaced };
+  /// kPlaced: the element of an input whose index is the value of an earlier step. kOwn: an element
+  /// of the node's own outputs, before the one in question, so that both sides agree on it.
+  enum class Kind : std::uint8_t { kConstant, kInput, kStep, kPlaced, kOwn };
   Kind kind = Kind::kConstant;
-  int input = 0;            // kInput, kPlaced: which of the node's
+  int input = 0;            // kInput, kPlaced: which of the node's; kOwn: which output
   std::uint64_t value = 0;  // the bits; or the element's index; or the step's number
   bool operator==(const Operand&) const = default;
   bool is_of_input() const { return kind == Kind::kInput || kind == Kind::kPlaced; }
@@ -27,6 +28,9 @@ struct Operand {
 inline Operand constant(std::uint64_t bits) { return {Operand::Kind::kConstant, 0, bits}; }
 inline Operand element_of(int input, std::int64_t index) {
   return {Operand::Kind::kInput, input, static_cast<std::uint64_t>(index)};
+}
+inline Operand own_element(int output, std::int64_t index) {
+  return {Operand::Kind::kOwn, output, static_cast<std::uint64_t>(index)};
 }
 /// Precondition: the step's value is always the index of an element.
 inline Operand element_at(int input, const Operand& step) {
@@ -39,7 +43,7 @@ struct Step {
   std::array<Operand, scalar::kOperandsMax> operands{};
 };
 
-/// The bits of an input's element.
+/// The bits of an input's element, or of output ~input's.
 using Fetch = std::function<std::uint64_t(int input, std::uint64_t index)>;
 
 /// What an operator's program writes its operations on, one after another: how one output element
@@ -153,6 +157,7 @@ class StepBuilder {
 inline std::uint64_t StepBuilder::value_of(const Operand& operand) const {
   if (operand.kind == Operand::Kind::kConstant) return operand.value;
   if (operand.kind == Operand::Kind::kInput) return fetch_(operand.input, operand.value);
+  if (operand.kind == Operand::Kind::kOwn) return fetch_(~operand.input, operand.value);
   const std::uint64_t value = values_[operand.value];
   return operand.kind == Operand::Kind::kPlaced ? fetch_(operand.input, value) : value;
 }

@@ -229,11 +229,11 @@ core::Result<std::uint64_t> check_step(const VerdictFile& file, const Finding& f
   return step_value(proof.leaf, number);
 }
 
-core::Result<std::uint64_t> check_input_element(const TensorFacts& facts, int input,
-                                                std::uint64_t index, const LeafProof& proof) {
+core::Result<std::uint64_t> check_tensor_element(const TensorFacts& facts, std::uint64_t index,
+                                                 const LeafProof& proof) {
   const auto elements = static_cast<std::uint64_t>(facts.type.elements());
   if (!facts.type.is_there() || index >= elements) {
-    return unproven("operand: input {} has no element {}", input, index);
+    return unproven("operand: {} has no element {}", facts.type.text(), index);
   }
   const std::uint64_t leaf = leaf_of(facts.type.dtype, index);
   COMMENSAL_TRY(check_leaf(proof, facts.bytes_root, leaf, leaf_count(facts.type), "operand"));
@@ -242,20 +242,36 @@ core::Result<std::uint64_t> check_input_element(const TensorFacts& facts, int in
   return element_in(proof.leaf, facts.type.dtype, index);
 }
 
+// Of an own output before the disputed element: both sides say the same there, so either's root
+// will do.
+core::Result<std::uint64_t> check_own_element(const Parting& parting, const Finding& found,
+                                              const Operand& operand, const LeafProof& proof) {
+  const auto output = static_cast<std::size_t>(operand.input);
+  if (output > parting.output || (output == parting.output && operand.value >= found.element)) {
+    return unproven("operand: element {} of output {} is not agreed on", operand.value, output);
+  }
+  const auto first = check_tensor_element(parting.leaves[0].outputs[output], operand.value, proof);
+  return first ? first
+               : check_tensor_element(parting.leaves[1].outputs[output], operand.value, proof);
+}
+
 // The value of an operand, by the next of the file's proofs: none for a constant, two where a step
 // says which element it is.
 core::Result<std::uint64_t> check_operand(const VerdictFile& file, const Parting& parting,
                                           const Finding& found, const Operand& operand,
                                           std::size_t& next) {
-  const std::size_t proofs = (operand.is_of_step() ? 1 : 0) + (operand.is_of_input() ? 1 : 0);
+  const bool is_own = operand.kind == Operand::Kind::kOwn;
+  const std::size_t proofs =
+      (operand.is_of_step() ? 1 : 0) + (operand.is_of_input() || is_own ? 1 : 0);
   if (file.operands.size() - next < proofs) return unproven("proof {} is missing", next);
+  if (is_own) return check_own_element(parting, found, operand, file.operands[next++]);
   std::uint64_t value = operand.value;
   if (operand.is_of_step()) {
     COMMENSAL_ASSIGN(value, check_step(file, found, operand.value, file.operands[next++]));
   }
   if (!operand.is_of_input()) return value;
   const TensorFacts& facts = parting.known.inputs[static_cast<std::size_t>(operand.input)];
-  return check_input_element(facts, operand.input, value, file.operands[next++]);
+  return check_tensor_element(facts, value, file.operands[next++]);
 }
 
 core::Result<Finding> judge_operation(const VerdictFile& file, const Parting& parting) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/verify/arbiter/conv.hpp>
+#include <commensal/verify/arbiter/products.hpp>
 #include <commensal/verify/scalar/soft.hpp>
 
 namespace commensal::arbiter {

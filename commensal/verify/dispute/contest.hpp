@@ -82,10 +82,9 @@ class Liar final : public Player {
       : Player(std::move(honest)), from_(from) {}
 
  protected:
-  std::vector<std::uint64_t> values_of(const arbiter::Program& program,
-                                       const std::vector<tensor::Tensor>& inputs,
+  std::vector<std::uint64_t> values_of(const arbiter::Program& program, const NodeRun& node,
                                        std::uint64_t element) const override {
-    auto values = Player::values_of(program, inputs, element);
+    auto values = Player::values_of(program, node, element);
     if (from_) {
       for (std::uint64_t k = *from_ % values.size(); k < values.size(); ++k) values[k] ^= k + 3;
     }

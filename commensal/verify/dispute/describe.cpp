@@ -53,10 +53,12 @@ std::optional<std::vector<std::int64_t>> list_of(const tensor::Tensor& tensor) {
   return arbiter::list_in(tensor.bytes(), type);
 }
 
-arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs) {
-  return [inputs](int input, std::uint64_t index) {
-    return tensor::element_bits(inputs[static_cast<std::size_t>(input)],
-                                static_cast<std::int64_t>(index));
+arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs,
+                          std::span<const tensor::Tensor> outputs) {
+  return [inputs, outputs](int input, std::uint64_t index) {
+    const tensor::Tensor& from = input < 0 ? outputs[static_cast<std::size_t>(~input)]
+                                           : inputs[static_cast<std::size_t>(input)];
+    return tensor::element_bits(from, static_cast<std::int64_t>(index));
   };
 }
 
@@ -66,11 +68,10 @@ std::uint64_t evaluate_step(const arbiter::Step& step, std::span<const std::uint
   const auto count = static_cast<std::size_t>(scalar::operation(step.op).operands);
   for (std::size_t i = 0; i < count; ++i) {
     const Operand& operand = step.operands[i];
-    operands[i] = operand.kind == Operand::Kind::kConstant ? operand.value
-                  : operand.kind == Operand::Kind::kInput  ? fetch(operand.input, operand.value)
-                  : operand.kind == Operand::Kind::kStep
-                      ? values[operand.value]
-                      : fetch(operand.input, values[operand.value]);
+    std::uint64_t value = operand.is_of_step() ? values[operand.value] : operand.value;
+    if (operand.is_of_input()) value = fetch(operand.input, value);
+    if (operand.kind == Operand::Kind::kOwn) value = fetch(~operand.input, value);
+    operands[i] = value;
   }
   return scalar::evaluate(step.op, {operands.data(), count});
 }

@@ -11,11 +11,12 @@ arbiter::Shaped shaped_of(const tensor::TensorType& type);
 /// Without the numbers of its values.
 arbiter::NodeText node_text(const kernels::Operator& op, int opset,
                             const kernels::Attributes& attributes);
-/// The elements where they are int64 and fill at most one leaf.
+/// The elements where they are shown with the facts (arbiter::is_list).
 std::optional<std::vector<std::int64_t>> list_of(const tensor::Tensor& tensor);
 
-/// Elements of `inputs`, which must outlive what is returned.
-arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs);
+/// Elements of a node's inputs and outputs, which must outlive what is returned.
+arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs,
+                          std::span<const tensor::Tensor> outputs);
 /// One step from the values of those before it.
 std::uint64_t evaluate_step(const arbiter::Step& step, std::span<const std::uint64_t> values,
                             const arbiter::Fetch& fetch);

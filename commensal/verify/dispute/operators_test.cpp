@@ -48,6 +48,8 @@ struct Bout {
   const Case& one;
   Rerun honest;
   kernels::ThreadPool threads{1};
+  Draw draw{6, 98};
+  std::uint64_t moved = 0;
 
   /// How it ends if `liar` says that element `lie` is another; nothing if that changes nothing.
   std::optional<arbiter::Outcome> play_lie(const Lie& lie, Side liar) {
@@ -62,10 +64,21 @@ struct Bout {
     auto referee = arbiter::Referee::open(one.setup(provider.output_root()), clock);
     EXPECT_TRUE(referee) << referee.error().message;
     play(*referee, clock, provider, challenger);
-    if (referee->outcome()->ending == Ending::kProved) {
-      EXPECT_TRUE(arbiter::judge(referee->file())) << "the verdict stands by itself";
-    }
+    moved = referee->bytes_moved(liar) + referee->bytes_moved(arbiter::other(liar));
+    if (referee->outcome()->ending == Ending::kProved) stands_alone(referee->file());
     return referee->outcome();
+  }
+  /// A verdict needs nobody's word, and no bent byte passes.
+  void stands_alone(const arbiter::VerdictFile& file) {
+    EXPECT_TRUE(arbiter::judge(file));
+    const core::Bytes encoded = protocol::encode(file);
+    for (int i = 0; i < 3; ++i) {
+      core::Bytes bent = encoded;
+      const auto at = draw.number(0, static_cast<std::int64_t>(bent.size()) - 1);
+      bent[static_cast<std::size_t>(at)] ^= static_cast<std::uint8_t>(draw.number(1, 255));
+      const auto read = protocol::decode<arbiter::VerdictFile>(bent);
+      EXPECT_FALSE(read && arbiter::judge(*read)) << "byte " << at;
+    }
   }
 };
 
@@ -97,6 +110,41 @@ TEST(DisputesOfOperators, EndInTheLieOfOneElement) {
   }
   for (const arbiter::OperatorRow& row : arbiter::disputable_operators()) {
     EXPECT_GT(proved[std::string(row.name)], 0) << row.name << " was in no dispute";
+  }
+}
+
+// A sequence as speech has it. Forwards, and of the last states, Y's earlier elements are operands;
+// backwards every state before is computed.
+TEST(DisputesOfOperators, AboutALongSequence) {
+  Draw draw(7, 99);
+  constexpr std::int64_t kSteps = 40, kWidth = 24, kHidden = 32;
+  const auto floats = [&](const tensor::Shape& shape) {
+    return kernels::testing::random_of(draw, tensor::DType::kFloat32, shape);
+  };
+  for (const char* direction : {"forward", "reverse"}) {
+    Sample sample{.name = "LSTM", .opset = 14, .inputs = {}};
+    sample.inputs = {floats({kSteps, 1, kWidth}), floats({1, 4 * kHidden, kWidth}),
+                     floats({1, 4 * kHidden, kHidden}), floats({1, 8 * kHidden})};
+    sample.attributes.set("hidden_size", kHidden);
+    sample.attributes.set("direction", std::string(direction));
+    sample.outputs = 3;
+    const auto one = case_of(sample);
+    auto session = graph::Session::create(one->graph, {});
+    ASSERT_TRUE(session);
+    Bout bout{*one, rerun_on(*session, one->inputs)};
+    for (const std::size_t output : {0, 1, 2}) {
+      const Lie lie{.node = 0, .output = output, .element = output == 0 ? 20 * kHidden + 5 : 7};
+      const auto outcome = bout.play_lie(lie, Side::kProvider);
+      ASSERT_TRUE(outcome);
+      ASSERT_EQ(outcome->ending, Ending::kProved) << outcome->reason;
+      EXPECT_TRUE(outcome->wrong[0]);
+      EXPECT_FALSE(outcome->wrong[1]);
+      EXPECT_EQ(outcome->finding->output, output);
+      EXPECT_LT(bout.moved, std::uint64_t{1} << 18);
+      std::printf("%s, output %zu: %llu operations, %llu bytes\n", direction, output,
+                  static_cast<unsigned long long>(outcome->finding->steps),
+                  static_cast<unsigned long long>(bout.moved));
+    }
   }
 }
 

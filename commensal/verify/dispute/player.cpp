@@ -251,7 +251,7 @@ const Tree& Player::steps_tree(const Referee& referee) {
     const NodeRun& node = node_run(referee);
     const std::uint64_t element = tensor::element_bits(
         node.outputs[referee.output()], static_cast<std::int64_t>(referee.element()));
-    steps_tree_ = Tree(bytes_of(values_of(referee.program(), node.inputs, element)), *threads_);
+    steps_tree_ = Tree(bytes_of(values_of(referee.program(), node, element)), *threads_);
   }
   return steps_tree_;
 }
@@ -311,10 +311,9 @@ Bytes Player::facts(const Referee& referee) const {
   return encode_body(body);
 }
 
-std::vector<std::uint64_t> Player::values_of(const arbiter::Program& program,
-                                             const std::vector<Tensor>& inputs,
+std::vector<std::uint64_t> Player::values_of(const arbiter::Program& program, const NodeRun& node,
                                              std::uint64_t) const {
-  return program.evaluate(fetch_from(inputs));
+  return program.evaluate(fetch_from(node.inputs, node.outputs));
 }
 
 Bytes Player::element_claim(const Referee& referee) {
@@ -343,10 +342,13 @@ Bytes Player::operands(const Referee& referee) {
       body.push_back(steps.prove(index * arbiter::kStepBytes / crypto::kMerkleLeafBytes));
       index = arbiter::step_value(body.back().leaf, index);
     }
-    if (!operand.is_of_input()) continue;
-    const Tensor& input = node_run(referee).inputs[static_cast<std::size_t>(operand.input)];
-    const Tree tree(bytes_of(input), *threads_);
-    body.push_back(tree.prove(arbiter::leaf_of(static_cast<std::uint8_t>(input.dtype()), index)));
+    const bool is_own = operand.kind == arbiter::Operand::Kind::kOwn;
+    if (!operand.is_of_input() && !is_own) continue;
+    const NodeRun& node = node_run(referee);
+    const Tensor& from =
+        (is_own ? node.outputs : node.inputs)[static_cast<std::size_t>(operand.input)];
+    const Tree tree(bytes_of(from), *threads_);
+    body.push_back(tree.prove(arbiter::leaf_of(static_cast<std::uint8_t>(from.dtype()), index)));
   }
   return encode_body(body);
 }

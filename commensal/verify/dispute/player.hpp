@@ -52,8 +52,7 @@ class Player {
   core::Result<void> run();
   core::Result<std::vector<tensor::Tensor>> record(std::int64_t kept_bytes_max);
   /// The values of the program's steps. `element` are the bits that this side put out.
-  virtual std::vector<std::uint64_t> values_of(const arbiter::Program& program,
-                                               const std::vector<tensor::Tensor>& inputs,
+  virtual std::vector<std::uint64_t> values_of(const arbiter::Program& program, const NodeRun& node,
                                                std::uint64_t element) const;
 
  private:

@@ -104,7 +104,7 @@ void check_outputs(const NodeCall& call, const std::vector<Tensor>& inputs,
       const std::int64_t e = n == 0 ? 0 : n == 1 ? count - 1 : draw.number(0, count - 1);
       const auto program = Program::of(until, o, static_cast<std::uint64_t>(e));
       ASSERT_TRUE(program) << call.node.name << ": " << program.error().message;
-      const auto values = program->evaluate(fetch_from(inputs));
+      const auto values = program->evaluate(fetch_from(inputs, outputs));
       ASSERT_EQ(values.size(), program->steps());
       ASSERT_EQ(values.back(), tensor::element_bits(outputs[o], e))
           << call.node.name << " opset " << call.node.opset << " " << until.outputs[o].text()
@@ -112,7 +112,7 @@ void check_outputs(const NodeCall& call, const std::vector<Tensor>& inputs,
       // Any step is found alone, and gives the same.
       const auto k = static_cast<std::uint64_t>(
           draw.number(0, static_cast<std::int64_t>(program->steps()) - 1));
-      ASSERT_EQ(evaluate_step(program->at(k), values, fetch_from(inputs)), values[k])
+      ASSERT_EQ(evaluate_step(program->at(k), values, fetch_from(inputs, outputs)), values[k])
           << call.node.name << " step " << k << " of " << program->steps();
       seen.operators.insert(call.node.name);
       ++seen.elements;
@@ -122,9 +122,34 @@ void check_outputs(const NodeCall& call, const std::vector<Tensor>& inputs,
 }
 
 // What networks ask for most often of what does not follow from types alone.
-constexpr const char* kMustHave[] = {"Pad",    "Tile",   "Gather", "GatherElements", "ArgMax",
-                                     "ArgMin", "TopK",   "LRN",    "CumSum",         "Sin",
-                                     "Cos",    "OneHot", "Mod",    "CastLike"};
+constexpr const char* kMustHave[] = {"Pad",
+                                     "Tile",
+                                     "Gather",
+                                     "GatherElements",
+                                     "ArgMax",
+                                     "ArgMin",
+                                     "TopK",
+                                     "LRN",
+                                     "CumSum",
+                                     "Sin",
+                                     "Cos",
+                                     "OneHot",
+                                     "Mod",
+                                     "CastLike",
+                                     "Resize",
+                                     "LSTM",
+                                     "GRU",
+                                     "RNN",
+                                     "QuantizeLinear",
+                                     "DequantizeLinear",
+                                     "DynamicQuantizeLinear",
+                                     "MatMulInteger",
+                                     "ConvInteger",
+                                     "QLinearConv",
+                                     "QLinearMatMul",
+                                     "ScatterElements",
+                                     "ScatterND",
+                                     "MaxUnpool"};
 
 void check(Sample sample, Draw& draw, Seen& seen) {
   if (has_strings(sample.inputs)) return;
