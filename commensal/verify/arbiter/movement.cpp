@@ -33,14 +33,16 @@ TypeResult dropout_type(const NodeCall& call, std::size_t output) {
   const bool trains = call.has(2) && (!call.inputs[2].is(Element::kBool) || !call.lists[2] ||
                                       *call.lists[2] != std::vector<std::int64_t>{0});
   if (trains) return unsupported("a form that may train");
-  if (output == 1 && call.node.opset >= 10 && call.has(0)) {  // the mask: all stay
-    return shaped(static_cast<std::uint8_t>(Element::kBool), dims_of(call.inputs[0]));
+  if (output == 1 && call.has(0) && is_float(call.inputs[0])) {  // the mask: all stay
+    const auto truth = static_cast<std::uint8_t>(Element::kBool);
+    return shaped(call.node.opset < 10 ? call.inputs[0].dtype : truth, dims_of(call.inputs[0]));
   }
   return unchanged(call, output);
 }
-void dropout(const NodeCall&, std::size_t output, std::int64_t element, StepBuilder& steps) {
+void dropout(const NodeCall& call, std::size_t output, std::int64_t element, StepBuilder& steps) {
   if (output == 0) return copy(steps, 0, element);
-  steps.put(Op::kCopy, {constant(1)});
+  const Emitter emit = computing(call, output, steps);
+  emit.put(Op::kCopy, {call.node.opset < 10 ? emit.one() : constant(1)});
 }
 TypeResult flatten_type(const NodeCall& call, std::size_t output) {
   if (output != 0 || !call.has(0)) return unsupported("no program for this output");

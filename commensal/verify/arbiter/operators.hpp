@@ -9,6 +9,8 @@ namespace commensal::arbiter {
 
 std::span<const OperatorRow> elementwise_rows();
 std::span<const OperatorRow> product_rows();
+std::span<const OperatorRow> conv_transpose_rows();
+std::span<const OperatorRow> einsum_rows();
 std::span<const OperatorRow> sum_rows();
 std::span<const OperatorRow> movement_rows();
 std::span<const OperatorRow> conversion_rows();

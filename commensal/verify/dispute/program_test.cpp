@@ -148,8 +148,8 @@ constexpr const char* kMustHave[] = {"Pad",
                                      "QLinearConv",
                                      "QLinearMatMul",
                                      "ScatterElements",
-                                     "ScatterND",
-                                     "MaxUnpool"};
+                                     "ScatterND",             "Attention",
+                                     "MaxUnpool", "ConvTranspose", "Einsum"};
 
 void check(Sample sample, Draw& draw, Seen& seen) {
   if (has_strings(sample.inputs)) return;
