@@ -236,13 +236,52 @@ core::Result<std::optional<std::vector<std::int64_t>>> check_list(const Bytes& b
 
 }  // namespace
 
+Bytes list_of_attribute(const Shaped& type, ByteView elements) {
+  Writer writer;
+  write(writer, type);
+  writer.bytes(elements);
+  return std::move(writer).take();
+}
+
+core::Result<std::map<std::string, Listed, std::less<>>> check_attributes(
+    const NodeText& node, std::span<const Bytes> lists) {
+  std::map<std::string, Listed, std::less<>> made;
+  std::size_t next = 0;
+  for (const auto& [name, value] : node.attributes) {
+    const Digest* root = std::get_if<Digest>(&value);
+    if (root == nullptr) continue;
+    if (next >= lists.size()) return unproven("attribute '{}' has no list", name);
+    const Bytes& shown = lists[next++];
+    if (shown.empty()) continue;
+    Reader reader(shown, "attribute");
+    Listed one;
+    read(reader, one.type);
+    const ByteView elements = reader.bytes(limits::kDisputeLeafBytesMax);
+    COMMENSAL_TRY(reader.finish());
+    const auto size =
+        static_cast<std::uint64_t>(one.type.elements()) * element_bytes(one.type.dtype);
+    if (!is_list(one.type) || elements.size() != size ||
+        tensor_root({one.type, crypto::merkle_root_of_bytes(elements)}) != *root) {
+      return unproven("attribute '{}' is not what its root says", name);
+    }
+    one.elements = list_in(elements, one.type);
+    made.emplace(name, std::move(one));
+  }
+  if (next != lists.size()) return unproven("a list too many");
+  return made;
+}
+
 core::Result<KnownCall> check_facts(const NodeFacts& facts, std::uint64_t index,
                                     const Ground& ground) {
   if (facts.sizes != ground.sizes) return unproven("another size of the graph than was claimed");
   KnownCall known;
   COMMENSAL_ASSIGN(known.call.node, check_node(facts.node, index, ground));
-  if (facts.lists.size() != facts.inputs.size())
+  if (facts.lists.size() < facts.inputs.size()) {
     return unproven("a list for each input is expected");
+  }
+  COMMENSAL_ASSIGN(
+      known.call.tensors,
+      check_attributes(known.call.node, std::span(facts.lists).subspan(facts.inputs.size())));
   std::size_t next = 0;
   for (const std::uint32_t number : known.call.node.inputs) {
     TensorFacts input;

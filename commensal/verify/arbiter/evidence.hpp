@@ -65,10 +65,16 @@ struct NodeFacts {
   GraphSizes sizes;
   LeafProof node;
   std::vector<TensorProof> inputs;  // those that are there, in order
-  std::vector<Bytes> lists;         // for each of them: its elements, or nothing
+  /// For each of them: its elements if it is a list, else nothing. Then for each attribute that is
+  /// a tensor, by name: list_of_attribute, or nothing.
+  std::vector<Bytes> lists;
 };
 void write(protocol::Writer& writer, const NodeFacts& facts);
 void read(protocol::Reader& reader, NodeFacts& facts);
+Bytes list_of_attribute(const Shaped& type, ByteView elements);
+/// Those of a node's attributes that are shown, held against their roots in the node.
+core::Result<std::map<std::string, Listed, std::less<>>> check_attributes(
+    const NodeText& node, std::span<const Bytes> lists);
 /// The call, without outputs, and the facts of its inputs (absent ones empty).
 struct KnownCall {
   NodeCall call;

@@ -35,13 +35,20 @@ struct NodeText {
 /// Error: kInvalidArgument or kResourceExhausted, naming the field.
 core::Result<NodeText> decode_node(ByteView leaf);
 
+/// A small tensor with its elements (facts.hpp, list_in).
+struct Listed {
+  Shaped type;
+  std::vector<std::int64_t> elements;
+};
+
 /// One run of a node, as far as it is known without its data.
 struct NodeCall {
   NodeText node;
   std::vector<Shaped> inputs;  // of dtype 0 where absent
   /// The elements of inputs that are lists (facts.hpp, is_list).
   std::vector<std::optional<std::vector<std::int64_t>>> lists;
-  std::vector<Shaped> outputs;  // those before the disputed one, and it
+  std::map<std::string, Listed, std::less<>> tensors;  // attributes that are lists
+  std::vector<Shaped> outputs;                         // those before the disputed one, and it
 
   bool has(std::size_t input) const { return input < inputs.size() && inputs[input].is_there(); }
   /// The integers of `input`, or of attribute `name` before opset `since`. Nothing where the input

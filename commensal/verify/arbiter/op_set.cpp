@@ -92,13 +92,14 @@ Emitter computing(const NodeCall& call, std::size_t output, StepBuilder& steps, 
 
 TypeResult broadcast_type(const NodeCall& call, std::size_t output,
                           bool (*accepts)(const Shaped&)) {
-  if (call.node.opset < 7) return unsupported("opset {}, expected 7 or more", call.node.opset);
   if (output != 0 || !call.has(0) || !accepts(call.inputs[0])) {
     return unsupported("no program for this element type");
   }
   Dims dims = dims_of(call.inputs[0]);
   for (const Shaped& input : call.inputs) {
-    const auto both = broadcast(dims, dims_of(input));
+    // Before opset 7 shapes are laid over each other by another rule.
+    const bool fits = call.node.opset >= 7 || !input.is_there() || dims_of(input) == dims;
+    const auto both = fits ? broadcast(dims, dims_of(input)) : std::nullopt;
     if (!both || (input.is_there() && input.dtype != call.inputs[0].dtype)) {
       return unsupported("inputs that do not fit");
     }

@@ -15,6 +15,7 @@ std::span<const OperatorRow> sum_rows();
 std::span<const OperatorRow> movement_rows();
 std::span<const OperatorRow> conversion_rows();
 std::span<const OperatorRow> placement_rows();
+std::span<const OperatorRow> generate_rows();
 std::span<const OperatorRow> pool_rows();
 std::span<const OperatorRow> order_rows();
 std::span<const OperatorRow> resize_rows();

@@ -159,32 +159,6 @@ void trilu(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder&
   copy(steps, kept ? element_of(0, element) : constant(0));
 }
 
-// Which dimensions: from opset 15 on from `start` to `end`, kept within the rank.
-std::span<const std::uint64_t> dims_shown(const NodeCall& call) {
-  const std::int64_t rank = call.inputs[0].rank();
-  const auto place = [&](const char* name, std::int64_t fallback) {
-    const std::int64_t given = call.node.integer(name, fallback);
-    return std::clamp<std::int64_t>(given < 0 ? given + rank : given, 0, rank);
-  };
-  const std::int64_t start = place("start", 0), end = std::max(place("end", rank), start);
-  return std::span(call.inputs[0].dims)
-      .subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start));
-}
-TypeResult shape_type(const NodeCall& call, std::size_t output) {
-  if (output != 0 || !call.has(0)) return unsupported("this form");
-  return int64s({static_cast<std::int64_t>(dims_shown(call).size())});
-}
-void shape(const NodeCall& call, std::size_t, std::int64_t element, StepBuilder& steps) {
-  copy(steps, constant(dims_shown(call)[static_cast<std::size_t>(element)]));
-}
-TypeResult size_type(const NodeCall& call, std::size_t output) {
-  if (output != 0 || !call.has(0)) return unsupported("this form");
-  return int64s({});
-}
-void size(const NodeCall& call, std::size_t, std::int64_t, StepBuilder& steps) {
-  copy(steps, constant(static_cast<std::uint64_t>(call.inputs[0].elements())));
-}
-
 // ---- by an input's elements -------------------------------------------------------------
 
 // index * stride + base.
@@ -372,8 +346,6 @@ std::span<const OperatorRow> placement_rows() {
       {"OneHot", 9, 0, "all; indices but of uint64", one_hot_type, one_hot},
       {"Pad", 1, 0, "all", pad_type, pad},
       {"ReverseSequence", 10, 0, "all", reverse_type, reverse_sequence},
-      {"Shape", 1, 0, "all", shape_type, shape},
-      {"Size", 1, 0, "all", size_type, size},
       {"SpaceToDepth", 1, 0, "all", blocks_type<false>, blocks<false>},
       {"Tile", 6, 0, "all", tile_type, tile},
       {"Trilu", 14, 0, "all", trilu_type, trilu},

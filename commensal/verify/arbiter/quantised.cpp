@@ -153,11 +153,11 @@ void dynamic(const NodeCall& call, std::size_t output, std::int64_t element, Ste
 // ---- products of codes ------------------------------------------------------------------
 
 // Which inputs are what, as the operators list them.
-struct Side {
+struct Coded {
   int codes = -1, scale = -1, zero = -1;
 };
 struct Roles {
-  Side a, b, y;
+  Coded a, b, y;
   int bias = -1;
 };
 constexpr Roles kInteger{{0, -1, 2}, {1, -1, 3}, {}, -1};
@@ -169,7 +169,7 @@ bool has(const NodeCall& call, int input) {
 const Shaped& type_of(const NodeCall& call, int input) {
   return call.inputs[static_cast<std::size_t>(input)];
 }
-bool are_codes(const NodeCall& call, const Side& side) {
+bool are_codes(const NodeCall& call, const Coded& side) {
   if (side.codes >= 0 && (!has(call, side.codes) || !is_byte(type_of(call, side.codes)))) {
     return false;
   }
@@ -196,7 +196,7 @@ struct Spot {
   std::optional<std::int64_t> scale, zero;
   bool fits() const { return scale && zero; }
 };
-Spot spot(const NodeCall& call, const Side& side, std::int64_t count, const Dims& full,
+Spot spot(const NodeCall& call, const Coded& side, std::int64_t count, const Dims& full,
           std::int64_t matrix, std::int64_t i) {
   return {spread(call, side.scale, count, full, matrix, i),
           spread(call, side.zero, count, full, matrix, i)};
@@ -264,7 +264,7 @@ TypeResult code_conv_type(const NodeCall& call, std::size_t output) {
 template <class Terms>
 Operand code_sum(const NodeCall& call, const Roles& roles, const Spots& spots, StepBuilder& steps,
                  std::int64_t count, Terms&& terms) {
-  const auto less_zero = [&](const Side& side, const Spot& spot, std::int64_t index) {
+  const auto less_zero = [&](const Coded& side, const Spot& spot, std::int64_t index) {
     const Operand code = element_of(side.codes, index);
     if (!has(call, side.zero)) return code;
     return steps.put(Op::kSubInteger, {code, element_of(side.zero, *spot.zero)});
@@ -283,7 +283,7 @@ Operand code_sum(const NodeCall& call, const Roles& roles, const Spots& spots, S
 void requantise(const NodeCall& call, const Roles& roles, const Spots& spots, std::size_t output,
                 Operand acc, StepBuilder& steps) {
   if (roles.y.zero < 0) return;
-  const auto scale = [](const Side& side, const Spot& spot) {
+  const auto scale = [](const Coded& side, const Spot& spot) {
     return element_of(side.scale, *spot.scale);
   };
   const Operand low = steps.put(Op::kLow32, {acc});

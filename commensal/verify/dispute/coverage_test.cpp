@@ -6,6 +6,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/compute/kernels/testing/random_values.hpp>
+#include <commensal/verify/arbiter/evidence.hpp>
 #include <commensal/verify/arbiter/program.hpp>
 #include <commensal/verify/dispute/describe.hpp>
 #include <cstdlib>
@@ -27,6 +28,8 @@ struct Coverage final : graph::Tracer {
     arbiter::NodeCall described;
     described.node = node_text(*node.op, node.opset, node.attributes);
     described.node.outputs.resize(outputs.size(), 1);
+    described.tensors =
+        *arbiter::check_attributes(described.node, attribute_lists(node.attributes));
     for (const Tensor* input : call.inputs) {
       described.inputs.push_back(input == nullptr ? arbiter::Shaped{} : shaped_of(input->type()));
       described.lists.push_back(input == nullptr ? std::nullopt : list_of(*input));

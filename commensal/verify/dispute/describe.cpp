@@ -2,6 +2,7 @@
 #include <bit>
 #include <commensal/base/crypto/merkle.hpp>
 #include <commensal/compute/tensor/element.hpp>
+#include <commensal/verify/arbiter/evidence.hpp>
 #include <commensal/verify/dispute/describe.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
@@ -51,6 +52,18 @@ std::optional<std::vector<std::int64_t>> list_of(const tensor::Tensor& tensor) {
   const arbiter::Shaped type = shaped_of(tensor.type());
   if (!arbiter::is_list(type)) return std::nullopt;
   return arbiter::list_in(tensor.bytes(), type);
+}
+
+std::vector<core::Bytes> attribute_lists(const kernels::Attributes& attributes) {
+  std::vector<core::Bytes> lists;
+  for (const auto& [name, value] : attributes.all()) {
+    const auto* tensor = std::get_if<tensor::Tensor>(&value);
+    if (tensor == nullptr) continue;
+    const arbiter::Shaped type = shaped_of(tensor->type());
+    const bool is_shown = type.valid() && arbiter::is_list(type);
+    lists.push_back(is_shown ? arbiter::list_of_attribute(type, tensor->bytes()) : core::Bytes());
+  }
+  return lists;
 }
 
 arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs,

@@ -14,6 +14,9 @@ arbiter::NodeText node_text(const kernels::Operator& op, int opset,
 /// The elements where they are shown with the facts (arbiter::is_list).
 std::optional<std::vector<std::int64_t>> list_of(const tensor::Tensor& tensor);
 
+/// What is shown of the attributes that are tensors (arbiter::NodeFacts::lists).
+std::vector<core::Bytes> attribute_lists(const kernels::Attributes& attributes);
+
 /// Elements of a node's inputs and outputs, which must outlive what is returned.
 arbiter::Fetch fetch_from(std::span<const tensor::Tensor> inputs,
                           std::span<const tensor::Tensor> outputs);

@@ -308,6 +308,7 @@ Bytes Player::facts(const Referee& referee) const {
     const Tensor& input = node_run(referee).inputs[i];
     body.lists.push_back(list_of(input) ? bytes_of(input) : Bytes());
   }
+  for (core::Bytes& list : attribute_lists(node.attributes)) body.lists.push_back(std::move(list));
   return encode_body(body);
 }
 

@@ -6,6 +6,7 @@
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/testing/random_rare.hpp>
 #include <commensal/compute/tensor/element.hpp>
+#include <commensal/verify/arbiter/evidence.hpp>
 #include <commensal/verify/arbiter/program.hpp>
 #include <commensal/verify/dispute/describe.hpp>
 #include <commensal/verify/scalar/functions.hpp>
@@ -61,6 +62,7 @@ struct Running {
     NodeCall made;
     made.node = node_text(*op, sample.opset, sample.attributes);
     made.node.outputs.resize(outputs.size(), 1);
+    made.tensors = *arbiter::check_attributes(made.node, attribute_lists(sample.attributes));
     for (const Tensor* input : pointers) {
       made.inputs.push_back(input == nullptr ? arbiter::Shaped{} : shaped_of(input->type()));
       made.lists.push_back(input == nullptr ? std::nullopt : list_of(*input));
@@ -148,8 +150,11 @@ constexpr const char* kMustHave[] = {"Pad",
                                      "QLinearConv",
                                      "QLinearMatMul",
                                      "ScatterElements",
-                                     "ScatterND",             "Attention",
-                                     "MaxUnpool", "ConvTranspose", "Einsum"};
+                                     "ScatterND",
+                                     "Attention",
+                                     "MaxUnpool",
+                                     "ConvTranspose",
+                                     "Einsum"};
 
 void check(Sample sample, Draw& draw, Seen& seen) {
   if (has_strings(sample.inputs)) return;
