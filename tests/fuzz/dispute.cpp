@@ -45,8 +45,8 @@ void read_checkpoint(core::ByteView bytes) {
   }
 }
 
-// A node's leaf, how many inputs and outputs, their types, a list for every input of int64, and
-// which element.
+// A node's leaf, how many inputs and outputs, their types, some elements of every input (as many as
+// a list must have are taken), and which element.
 void read_call(core::ByteView bytes) {
   protocol::Reader reader(bytes, "call");
   arbiter::NodeCall call;
@@ -58,11 +58,14 @@ void read_call(core::ByteView bytes) {
   for (arbiter::Shaped& type : call.inputs) {
     read(reader, type);
     auto& list = call.lists.emplace_back();
-    if (reader.u8() % 2 == 0) continue;
-    list.emplace();
-    for (std::size_t left = reader.u8(); left > 0 && reader.ok(); --left) {
-      list->push_back(static_cast<std::int64_t>(reader.u64()));
+    std::vector<std::int64_t> given;
+    for (std::size_t left = reader.u8() % 2 == 0 ? 0 : reader.u8(); left > 0 && reader.ok();
+         --left) {
+      given.push_back(static_cast<std::int64_t>(reader.u64()));
     }
+    if (!reader.ok() || !arbiter::is_list(type)) continue;
+    given.resize(static_cast<std::size_t>(type.elements()));
+    list = std::move(given);
   }
   for (arbiter::Shaped& type : call.outputs) read(reader, type);
   const std::size_t output = reader.u8();

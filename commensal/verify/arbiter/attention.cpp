@@ -123,7 +123,8 @@ std::optional<Attention> attention_of(const NodeCall& call) {
 
 TypeResult attention_type(const NodeCall& call, std::size_t output) {
   const auto a = output <= kShown ? attention_of(call) : std::nullopt;
-  if (!a) return unsupported("no program for this form or element type");
+  if (!a || !shaped(call.inputs[kQ].dtype, {a->q.heads, a->v.width}).valid())
+    return unsupported("no program for this form or element type");
   const std::uint8_t dtype = call.inputs[kQ].dtype;
   const std::int64_t n = a->q.batch, heads = a->q.heads, queries = a->q.length;
   if (output == kPresentKey) return shaped(dtype, {n, a->k.heads, a->keys(), a->k.width});
@@ -175,28 +176,25 @@ struct Query {
     return stage >= kCapped ? capped(x) : x;
   }
   // What each key weighs.
-  std::vector<Operand> softmax() const {
+  Turns softmax() const {
     using Made = std::vector<Operand>;
-    const Made u =
+    const Turns u =
         emit.steps.each(a.keys(), [&](std::int64_t key) { return Made{number(key, kCapped)}; });
-    const auto at = [](const Made& all, std::int64_t i) {
-      return all[static_cast<std::size_t>(i)];
-    };
     Operand largest[] = {constant(emit.lowest)};
     emit.steps.fold(a.keys(), largest, [&](std::int64_t i, std::span<Operand> state) {
-      state[0] = emit.maximum(state[0], at(u, i));
+      state[0] = emit.maximum(state[0], u.at(i));
     });
-    const Made e = emit.steps.each(a.keys(), [&](std::int64_t i) {
-      return Made{emit.put(Op::kExp32, {emit.sub(at(u, i), largest[0])})};
+    const Turns e = emit.steps.each(a.keys(), [&](std::int64_t i) {
+      return Made{emit.put(Op::kExp32, {emit.sub(u.at(i), largest[0])})};
     });
-    const Operand sum = lane_sum(emit, a.keys(), [&](std::int64_t i) { return at(e, i); });
-    return emit.steps.each(a.keys(), [&](std::int64_t i) { return Made{emit.div(at(e, i), sum)}; });
+    const Operand sum = lane_sum(emit, a.keys(), [&](std::int64_t i) { return e.at(i); });
+    return emit.steps.each(a.keys(), [&](std::int64_t i) { return Made{emit.div(e.at(i), sum)}; });
   }
   void attended(std::int64_t column) const {
-    const std::vector<Operand> weights = softmax();
+    const Turns weights = softmax();
     Operand acc[] = {emit.zero()};
     emit.steps.fold(a.keys(), acc, [&](std::int64_t key, std::span<Operand> state) {
-      const Operand& weight = weights[static_cast<std::size_t>(key)];
+      const Operand weight = weights.at(key);
       state[0] = emit.fma(weight, a.element(true, n, kv_head(), key, column), state[0]);
     });
     emit.add(acc[0], emit.zero());
@@ -222,7 +220,7 @@ void attention(const NodeCall& call, std::size_t output, std::int64_t element, S
   if (a.shown < kSoftmax) {
     one.number(element % each, a.shown);
   } else {
-    emit.put(Op::kCopy, {one.softmax()[static_cast<std::size_t>(element % each)]});
+    emit.put(Op::kCopy, {one.softmax().at(element % each)});
   }
 }
 

@@ -66,11 +66,10 @@ std::optional<Transposed> transposed_of(const NodeCall& call) {
   const auto dilations = entries(call.node, "dilations", count, 1);
   const auto pads = entries(call.node, "pads", 2 * count, 0);
   const auto more = entries(call.node, "output_padding", count, 0);
-  constexpr std::int64_t kMost = std::int64_t{1} << 20;  // taps are gone through one by one
   if (!strides || !dilations || !pads || !more) return std::nullopt;
   std::int64_t taps = 1;
   for (std::size_t d = 0; d < count; ++d) {
-    if (t.in[d] < 1 || t.kernel[d] < 1 || t.kernel[d] > kMost / taps || t.in[d] >> 31 != 0)
+    if (t.in[d] < 1 || t.kernel[d] < 1 || t.kernel[d] > kTapsMax / taps || t.in[d] >> 31 != 0)
       return {};
     taps *= t.kernel[d];
     t.out.push_back((*strides)[d] * (t.in[d] - 1) + (*more)[d] +

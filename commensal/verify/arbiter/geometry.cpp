@@ -7,8 +7,6 @@ namespace {
 
 // Far above any use, far below where the arithmetic of places could overflow.
 constexpr std::int64_t kExtentMax = std::int64_t{1} << 31;
-// Taps are gone through one by one.
-constexpr std::int64_t kTapsMax = std::int64_t{1} << 20;
 
 core::Result<Dims> entries(const NodeText& node, std::string_view name, std::size_t count,
                            std::int64_t fallback, std::int64_t least) {

@@ -35,6 +35,9 @@ struct AxisView {
 };
 AxisView view_of(const Dims& dims, std::int64_t axis);
 
+/// Taps, neighbours: what a program goes through one by one.
+inline constexpr std::int64_t kTapsMax = std::int64_t{1} << 20;
+
 /// The sliding window of Conv and the pools: attributes resolved.
 struct Window {
   Dims in, out, kernel, stride, dilation, pad_begin, pad_end;

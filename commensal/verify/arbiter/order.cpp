@@ -93,7 +93,7 @@ void top_k(const NodeCall& call, std::size_t output, std::int64_t element, StepB
   const bool largest = call.node.integer("largest", 1) != 0;
   const Op key = kit.ops->is_float ? (largest ? Op::kTopKey32 : Op::kBottomKey32)
                                    : (largest ? Op::kTopKeyInteger : Op::kBottomKeyInteger);
-  const std::vector<Operand> keys = steps.each(top.from.length, [&](std::int64_t i) {
+  const Turns keys = steps.each(top.from.length, [&](std::int64_t i) {
     Operand x = element_of(0, top.from.position(outer, i, inner));
     if (kit.load) x = steps.put(*kit.load, {x});
     return std::vector<Operand>{steps.put(key, {x, count(i)})};
@@ -103,7 +103,7 @@ void top_k(const NodeCall& call, std::size_t output, std::int64_t element, StepB
   steps.fold(top.to.along(element) + 1, found, [&](std::int64_t, std::span<Operand> before) {
     Operand best[] = {steps.put(Op::kCopy, {constant(kNone)})};
     steps.fold(top.from.length, best, [&](std::int64_t i, std::span<Operand> state) {
-      const Operand& one = keys[static_cast<std::size_t>(i)];
+      const Operand one = keys.at(i);
       const Operand is_left = steps.put(Op::kLessInteger, {one, before[0]});
       const Operand counts = steps.put(Op::kSelect, {is_left, one, state[0]});
       state[0] = steps.put(Op::kMaximumInteger, {counts, state[0]});

@@ -114,7 +114,9 @@ TypeResult blocks_type(const NodeCall& call, std::size_t output) {
   Dims s = dims_of(call.inputs[0]);
   const std::int64_t b = call.node.integer("blocksize", 0);
   const bool fits =
-      b > 0 && b < (1 << 20) && (kToSpace ? s[1] % (b * b) == 0 : s[2] % b == 0 && s[3] % b == 0);
+      b > 0 && b < (1 << 20) &&
+      (kToSpace ? s[1] % (b * b) == 0
+                : s[2] % b == 0 && s[3] % b == 0 && s[1] <= limits::kTensorElementsMax / (b * b));
   if (!fits) return unsupported("blocks that do not fit");
   s = kToSpace ? Dims{s[0], s[1] / (b * b), s[2] * b, s[3] * b}
                : Dims{s[0], s[1] * b * b, s[2] / b, s[3] / b};

@@ -36,8 +36,16 @@ core::Result<void> check_call(const NodeCall& call) {
   if (call.lists.size() != call.inputs.size()) {
     return fail(ErrorCode::kInvalidArgument, "as many lists as inputs are expected");
   }
-  for (const Shaped& input : call.inputs) {
-    if (input.is_there()) COMMENSAL_TRY(input.valid());
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const Shaped& input = call.inputs[i];
+    if (!input.is_there()) continue;
+    COMMENSAL_TRY(input.valid());
+    const auto elements = static_cast<std::size_t>(input.elements());
+    const auto& list = call.lists[i];
+    if (is_list(input) ? !list || list->size() != elements : list.has_value()) {
+      return fail(ErrorCode::kInvalidArgument, "input {}: a list of {} elements is expected", i,
+                  is_list(input) ? elements : 0);
+    }
   }
   for (const Shaped& output : call.outputs) COMMENSAL_TRY(output.valid());
   return {};

@@ -239,12 +239,17 @@ std::uint8_t code_type(const NodeCall& call, const Roles& roles) {
   return roles.y.zero < 0 ? kInt32 : type_of(call, roles.y.zero).dtype;
 }
 
+bool has_elements(const Dims& dims) {
+  const Shaped type = shaped(kInt32, dims);
+  return type.valid() && type.elements() > 0;
+}
+
 template <const Roles& kRoles>
 TypeResult code_matmul_type(const NodeCall& call, std::size_t output) {
   const auto mm = are_there(call, kRoles, output)
                       ? matmul_of(type_of(call, kRoles.a.codes), type_of(call, kRoles.b.codes))
                       : std::nullopt;
-  if (!mm || product(mm->to()) == 0 || !matmul_spots(call, kRoles, *mm, 0).fit()) {
+  if (!mm || !has_elements(mm->to()) || !matmul_spots(call, kRoles, *mm, 0).fit()) {
     return unsupported("inputs that do not fit");
   }
   return shaped(code_type(call, kRoles), mm->to());
@@ -254,7 +259,7 @@ TypeResult code_conv_type(const NodeCall& call, std::size_t output) {
   if (!are_there(call, kRoles, output)) return unsupported("inputs that do not fit");
   COMMENSAL_ASSIGN(const Conv conv, code_conv(call, kRoles));
   const bool has_bias = has(call, kRoles.bias);
-  const bool fits = product(conv.to()) > 0 && conv_spots(call, kRoles, conv, 0).fit() &&
+  const bool fits = has_elements(conv.to()) && conv_spots(call, kRoles, conv, 0).fit() &&
                     (!has_bias || type_of(call, kRoles.bias).is(Element::kInt32));
   if (!fits) return unsupported("inputs that do not fit");
   return shaped(code_type(call, kRoles), conv.to());

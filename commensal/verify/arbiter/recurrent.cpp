@@ -19,13 +19,17 @@ constexpr std::int64_t kGates[] = {1, 3, 4};
 struct Layer {
   std::int64_t seq = 0, batch = 0, width = 0, hidden = 0, directions = 1, gates = 1;
   bool batch_first = false, first_reverse = false;
-  std::vector<Activation> activations;  // of all directions, one after another
-  std::vector<std::int64_t> lengths;    // of each item of the batch
+  std::vector<Activation> activations;               // of all directions, one after another
+  std::optional<std::vector<std::int64_t>> lengths;  // of each item of the batch; else all
+
+  std::int64_t length(std::int64_t b) const {
+    return lengths ? (*lengths)[static_cast<std::size_t>(b)] : seq;
+  }
 
   bool is_reverse(std::int64_t d) const { return d == 1 || first_reverse; }
   // Which moment step `s` reads and writes; its own inverse.
   std::int64_t moment(std::int64_t d, std::int64_t b, std::int64_t s) const {
-    return is_reverse(d) ? lengths[static_cast<std::size_t>(b)] - 1 - s : s;
+    return is_reverse(d) ? length(b) - 1 - s : s;
   }
   std::int64_t x_at(std::int64_t t, std::int64_t b) const {
     return (batch_first ? b * seq + t : t * batch + b) * width;
@@ -51,12 +55,11 @@ Kind kind_of(const NodeCall& call) {
 }
 
 bool set_lengths(Layer& l, const NodeCall& call) {
-  l.lengths.assign(static_cast<std::size_t>(l.batch), l.seq);
   if (!call.has(kLengths)) return true;
   const Shaped lengths = shaped(static_cast<std::uint8_t>(Element::kInt32), {l.batch});
   if (call.inputs[kLengths] != lengths || !call.lists[kLengths]) return false;
-  l.lengths = *call.lists[kLengths];
-  return std::ranges::all_of(l.lengths, [&](auto n) { return n >= 0 && n <= l.seq; });
+  l.lengths = call.lists[kLengths];
+  return std::ranges::all_of(*l.lengths, [&](auto n) { return n >= 0 && n <= l.seq; });
 }
 
 bool fits(const NodeCall& call, std::size_t input, const Dims& dims) {
@@ -79,10 +82,11 @@ std::optional<Layer> layer_of(const NodeCall& call) {
   l.hidden = call.inputs[kR].dim(2);
   l.gates = kGates[static_cast<int>(kind_of(call))];
   const std::int64_t rows = l.gates * l.hidden, d = l.directions;
-  const bool sized = std::min(l.width, l.hidden) >= 1 && fits(call, kW, {d, rows, l.width}) &&
-                     fits(call, kR, {d, rows, l.hidden}) && fits(call, kB, {d, 2 * rows}) &&
-                     fits(call, kHidden, l.state_dims()) && fits(call, kCell, l.state_dims()) &&
-                     fits(call, kPeephole, {d, 3 * l.hidden});
+  constexpr std::int64_t kUnitsMax = 1 << 16;  // their states are kept side by side
+  const bool sized = std::min(l.width, l.hidden) >= 1 && l.hidden <= kUnitsMax &&
+                     fits(call, kW, {d, rows, l.width}) && fits(call, kR, {d, rows, l.hidden}) &&
+                     fits(call, kB, {d, 2 * rows}) && fits(call, kHidden, l.state_dims()) &&
+                     fits(call, kCell, l.state_dims()) && fits(call, kPeephole, {d, 3 * l.hidden});
   if (!sized || !set_lengths(l, call)) return std::nullopt;
   const std::size_t each = kind_of(call) == Kind::kRnn ? 1 : kind_of(call) == Kind::kGru ? 2 : 3;
   auto activations = activations_of(call.node, l.directions, each);
@@ -168,24 +172,22 @@ Operand rnn_unit(const Run& run, const Turn& turn, std::int64_t unit) {
 }
 
 // r * h of every unit, where the third gate's sum is over them.
-std::vector<Operand> resets(const Run& run, const Turn& turn) {
+Turns resets(const Run& run, const Turn& turn) {
   return run.emit.steps.each(run.layer.hidden, [&](std::int64_t unit) {
     const Operand r = run.activated(0, gate_sum(run, turn, 1, unit, turn.h));
     return std::vector<Operand>{run.emit.mul(r, turn.h(unit))};
   });
 }
-Operand gru_unit(const Run& run, const Turn& turn, const std::vector<Operand>& reset,
-                 std::int64_t unit) {
+Operand gru_unit(const Run& run, const Turn& turn, const Turns& reset, std::int64_t unit) {
   Operand sum;
-  if (reset.empty()) {  // linear_before_reset
+  if (reset.first.empty()) {  // linear_before_reset
     const Operand r = run.activated(0, gate_sum(run, turn, 1, unit, turn.h));
     const Operand chain = of_hidden(run, run.emit.zero(), 2, unit, turn.h);
     const Operand inner = add_bias(run.emit, chain, run.bias(true, 2, unit));
     const Operand outer = run.emit.fma(r, inner, of_input(run, turn, 2, unit));
     sum = add_bias(run.emit, outer, run.bias(false, 2, unit));
   } else {
-    sum = gate_sum(run, turn, 2, unit,
-                   [&](std::int64_t i) { return reset[static_cast<std::size_t>(i)]; });
+    sum = gate_sum(run, turn, 2, unit, [&](std::int64_t i) { return reset.at(i); });
   }
   const Operand z = run.activated(0, gate_sum(run, turn, 0, unit, turn.h));
   const Operand n = run.activated(1, sum), rest = run.emit.sub(run.emit.one(), z);
@@ -236,14 +238,14 @@ Place place_of(const Layer& l, std::size_t output, std::int64_t element) {
     p.d = rest % l.directions;
     t = rest / l.directions;
   }
-  const std::int64_t length = l.lengths[static_cast<std::size_t>(p.b)];
+  const std::int64_t length = l.length(p.b);
   p.padding = output == 0 && t >= length;
   p.steps = output == 0 ? l.moment(p.d, p.b, t) + 1 : length;
   return p;
 }
 
 // Initial states as steps, so that no turn differs from another.
-std::vector<Operand> initial(const Run& run, Input input, std::int64_t first, std::int64_t count) {
+Turns initial(const Run& run, Input input, std::int64_t first, std::int64_t count) {
   return run.emit.steps.each(count, [&](std::int64_t i) {
     const std::int64_t at = run.layer.state_at(run.d, run.b) + first + i;
     return std::vector<Operand>{run.emit.put(Op::kCopy, {run.weight(input, at)})};
@@ -254,8 +256,8 @@ bool resets_first(const Run& run) {
   return kind_of(run.call) == Kind::kGru && run.call.node.integer("linear_before_reset", 0) == 0;
 }
 // The unit's next state: hidden, and of LSTM the cell.
-LstmUnit next_unit(const Run& run, const Turn& turn, const std::vector<Operand>& reset,
-                   std::int64_t unit, Operand c, bool wants_h) {
+LstmUnit next_unit(const Run& run, const Turn& turn, const Turns& reset, std::int64_t unit,
+                   Operand c, bool wants_h) {
   const Kind kind = kind_of(run.call);
   if (kind == Kind::kLstm) return lstm_unit(run, turn, unit, c, wants_h);
   return {kind == Kind::kGru ? gru_unit(run, turn, reset, unit) : rnn_unit(run, turn, unit), {}};
@@ -264,11 +266,11 @@ LstmUnit next_unit(const Run& run, const Turn& turn, const std::vector<Operand>&
 // By the hidden states that Y has: of LSTM only the unit's own cell is carried along.
 void by_y(const Run& run, const Place& p, bool wants_h) {
   const Layer& l = run.layer;
-  const std::vector<Operand> first = initial(run, kHidden, 0, l.hidden);
-  Operand cell[] = {initial(run, kCell, p.unit, 1)[0]};
+  const Turns first = initial(run, kHidden, 0, l.hidden);
+  Operand cell[] = {initial(run, kCell, p.unit, 1).at(0)};
   const auto turn_of = [&](std::int64_t s) {
     return Turn{l.moment(p.d, p.b, s), [&, s](std::int64_t unit) {
-                  if (s == 0) return first[static_cast<std::size_t>(unit)];
+                  if (s == 0) return first.at(unit);
                   return own_element(0, l.y_at(l.moment(p.d, p.b, s - 1), p.d, p.b) + unit);
                 }};
   };
@@ -278,7 +280,7 @@ void by_y(const Run& run, const Place& p, bool wants_h) {
     });
   }
   const Turn last = turn_of(p.steps - 1);
-  const std::vector<Operand> reset = resets_first(run) ? resets(run, last) : std::vector<Operand>();
+  const Turns reset = resets_first(run) ? resets(run, last) : Turns();
   next_unit(run, last, reset, p.unit, cell[0], wants_h);
 }
 
@@ -286,9 +288,10 @@ void by_y(const Run& run, const Place& p, bool wants_h) {
 void from_scratch(const Run& run, const Place& p, bool wants_h) {
   const Layer& l = run.layer;
   const auto hidden = static_cast<std::size_t>(l.hidden);
-  std::vector<Operand> states = initial(run, kHidden, 0, l.hidden);
-  const std::vector<Operand> cells = initial(run, kCell, 0, l.hidden);
-  states.insert(states.end(), cells.begin(), cells.end());
+  const Turns first = initial(run, kHidden, 0, l.hidden), cells = initial(run, kCell, 0, l.hidden);
+  std::vector<Operand> states;
+  for (std::int64_t u = 0; u < l.hidden; ++u) states.push_back(first.at(u));
+  for (std::int64_t u = 0; u < l.hidden; ++u) states.push_back(cells.at(u));
   const auto turn_of = [&](std::int64_t s, const std::vector<Operand>& now) {
     return Turn{l.moment(p.d, p.b, s),
                 [&now](std::int64_t unit) { return now[static_cast<std::size_t>(unit)]; }};
@@ -296,20 +299,19 @@ void from_scratch(const Run& run, const Place& p, bool wants_h) {
   run.emit.steps.fold(p.steps - 1, states, [&](std::int64_t s, std::span<Operand> state) {
     const std::vector<Operand> now(state.begin(), state.end());
     const Turn turn = turn_of(s, now);
-    const std::vector<Operand> reset =
-        resets_first(run) ? resets(run, turn) : std::vector<Operand>();
-    const std::vector<Operand> next = run.emit.steps.each(l.hidden, [&](std::int64_t unit) {
+    const Turns reset = resets_first(run) ? resets(run, turn) : Turns();
+    const Turns next = run.emit.steps.each(l.hidden, [&](std::int64_t unit) {
       const Operand c = now[hidden + static_cast<std::size_t>(unit)];
       const LstmUnit made = next_unit(run, turn, reset, unit, c, true);
       return std::vector<Operand>{made.h, made.c};
     });
     for (std::size_t u = 0; u < hidden; ++u) {
-      state[u] = next[2 * u];
-      state[hidden + u] = next[2 * u + 1];
+      state[u] = next.at(static_cast<std::int64_t>(u), 0);
+      state[hidden + u] = next.at(static_cast<std::int64_t>(u), 1);
     }
   });
   const Turn last = turn_of(p.steps - 1, states);
-  const std::vector<Operand> reset = resets_first(run) ? resets(run, last) : std::vector<Operand>();
+  const Turns reset = resets_first(run) ? resets(run, last) : Turns();
   next_unit(run, last, reset, p.unit, states[hidden + static_cast<std::size_t>(p.unit)], wants_h);
 }
 

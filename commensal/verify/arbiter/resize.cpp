@@ -14,10 +14,9 @@ using S = scalar::Soft32;
 using Bits = std::uint32_t;
 
 constexpr Bits kOne = 0x3f800000, kTwo = 0x40000000, kHalf = 0x3f000000;
-constexpr std::int64_t kNeighboursMax = std::int64_t{1} << 20;  // gone through one by one
 
 Bits whole(std::int64_t value) { return S::of_integer(value); }
-std::int64_t integer(Bits x) { return S::to_integer(x, 62); }
+std::int64_t integer(Bits x) { return S::to_integer(x, 41); }
 Bits floor(Bits x) { return S::round(x, S::Towards::kDown); }
 Bits ceil(Bits x) { return S::round(x, S::Towards::kUp); }
 Bits clamped(Bits x, Bits low, Bits high) {
@@ -146,7 +145,7 @@ std::optional<Resize> resize_of(const NodeCall& call) {
     a.still = a.in == a.out && a.scale == kOne && S::is_zero(a.start) && a.end == kOne;
     if (a.still) continue;
     const std::int64_t each = r.antialias ? 2 * integer(ceil(reach(r, a))) + 3 : 4;
-    if (each > kNeighboursMax / neighbours) return std::nullopt;
+    if (each > kTapsMax / neighbours) return std::nullopt;
     neighbours *= each;
   }
   return r;

@@ -124,7 +124,8 @@ std::optional<Dims> pooled_from(const NodeCall& call) {
     dims.push_back((x[d + 2] - 1) * strides[d] + kernel[d] - pads[d] - pads[d + rank]);
     if (dims.back() < 1) return {};
   }
-  return dims;
+  const bool is_sane = shaped(call.inputs[0].dtype, dims).valid().has_value();
+  return is_sane ? std::optional(dims) : std::nullopt;
 }
 TypeResult max_unpool_type(const NodeCall& call, std::size_t output) {
   const bool there =

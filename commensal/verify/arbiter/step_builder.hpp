@@ -46,6 +46,19 @@ struct Step {
 /// The bits of an input's element, or of output ~input's.
 using Fetch = std::function<std::uint64_t(int input, std::uint64_t index)>;
 
+/// Results of turns that are alike but for where they lie: those of turn 0, and how far they move.
+struct Turns {
+  std::uint64_t base = 0, size = 0;  // turn 0's first operation; how many a turn has
+  std::vector<Operand> first;
+
+  Operand at(std::int64_t turn, std::size_t which = 0) const {
+    Operand moved = first[which];
+    const bool moves = moved.is_of_step() && moved.value >= base;
+    if (moves) moved.value += static_cast<std::uint64_t>(turn) * size;
+    return moved;
+  }
+};
+
 /// What an operator's program writes its operations on, one after another: how one output element
 /// comes from the inputs, operation by operation. A program depends on types, attributes and small
 /// lists, never on other data (an operand may lie where a step says: element_at), so the same code
@@ -79,27 +92,26 @@ class StepBuilder {
     if (store_) put(*store_, {Operand{Operand::Kind::kStep, 0, next_ - 1}});
   }
 
-  /// body(i), i in [0, count), puts the same number of operations for each i and returns the same
-  /// number of operands; all of those, one turn's after another's. What `fold` is where turns do
-  /// not need each other.
+  /// body(i), i in [0, count), puts the same number of operations for each i and returns one's
+  /// result, or those of some: what `fold` is where turns do not need each other.
   template <class Body>
-  std::vector<Operand> each(std::int64_t count, Body&& body) {
-    const std::uint64_t base = next_;
-    std::vector<Operand> all = count > 0 ? body(std::int64_t{0}) : std::vector<Operand>();
-    const std::uint64_t size = next_ - base;
-    const std::size_t made = all.size();
-    for (std::int64_t i = 1; i < count; ++i) {
-      const std::uint64_t begin = base + static_cast<std::uint64_t>(i) * size;
-      next_ = begin;
-      if (fetch_ || (wanted_ && *wanted_ >= begin && *wanted_ - begin < size)) body(i);
-      next_ = begin + size;
-      for (std::size_t k = 0; k < made; ++k) {
-        Operand later = all[k];
-        if (later.is_of_step()) later.value += static_cast<std::uint64_t>(i) * size;
-        all.push_back(later);
-      }
+  Turns each(std::int64_t count, Body&& body) {
+    Turns made{next_, 0, {}};
+    if (count <= 0) return made;
+    made.first = body(std::int64_t{0});
+    made.size = next_ - made.base;
+    const auto turns = static_cast<std::uint64_t>(count);
+    if (fetch_) {
+      for (std::int64_t i = 1; i < count; ++i) body(i);
+      return made;
     }
-    return all;
+    if (wanted_ && *wanted_ >= next_ && (*wanted_ - made.base) / made.size < turns) {
+      const std::uint64_t turn = (*wanted_ - made.base) / made.size;
+      next_ = made.base + turn * made.size;
+      body(static_cast<std::int64_t>(turn));
+    }
+    next_ = made.base + turns * made.size;
+    return made;
   }
 
   /// body(i, state) for i in [0, count): a loop whose every turn puts the same number of operations

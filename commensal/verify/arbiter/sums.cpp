@@ -302,7 +302,8 @@ void batch_norm(const NodeCall& call, std::size_t output, std::int64_t element,
 
 TypeResult lrn_type(const NodeCall& call, std::size_t output) {
   const bool fits = output == 0 && call.has(0) && is_binary32(call.inputs[0]) &&
-                    call.inputs[0].rank() >= 2 && call.node.integer("size", 0) >= 1;
+                    call.inputs[0].rank() >= 2 && call.node.integer("size", 0) >= 1 &&
+                    call.node.integer("size", 0) <= kTapsMax;
   if (!fits) return unsupported("no program for this form or element type");
   return call.inputs[0];
 }

@@ -205,6 +205,94 @@ TEST(EqualityOfPrograms, OnSamplesOfEveryRow) {
   for (const char* name : kMustHave) EXPECT_TRUE(seen.operators.contains(name)) << name;
 }
 
+// What nobody would run: sizes, attributes and lists changed at random. A program is refused or it
+// names its steps, soon and in little memory, since its call may come from two liars.
+class OddCalls {
+ public:
+  OddCalls(NodeCall call, Draw& draw) : call_(std::move(call)), draw_(draw) {}
+  NodeCall bent() {
+    for (std::int64_t n = draw_.number(1, 3); n > 0; --n) {
+      if (draw_.one_in(3)) {
+        bend_attribute();
+      } else if (!call_.inputs.empty()) {
+        bend_input(static_cast<std::size_t>(
+            draw_.number(0, static_cast<std::int64_t>(call_.inputs.size()) - 1)));
+      }
+    }
+    return call_;
+  }
+
+ private:
+  std::int64_t odd_number() {
+    constexpr std::int64_t kOdd[] = {
+        0, 1, -1, 2, 3, 7, 31, 1 << 20, -2, -9, 33, 1LL << 31, 1LL << 40, INT64_MAX, INT64_MIN, 64};
+    return draw_.of(kOdd);
+  }
+  void bend_attribute() {
+    if (call_.node.attributes.empty()) return;
+    auto at = call_.node.attributes.begin();
+    std::advance(at, draw_.number(0, static_cast<std::int64_t>(call_.node.attributes.size()) - 1));
+    if (auto* whole = std::get_if<std::int64_t>(&at->second)) *whole = odd_number();
+    if (auto* real = std::get_if<std::uint32_t>(&at->second)) {
+      *real = kernels::testing::special_bits(draw_.word());
+    }
+    if (auto* list = std::get_if<std::vector<std::int64_t>>(&at->second)) {
+      if (draw_.one_in(4)) list->push_back(odd_number());
+      if (!list->empty()) draw_.one_in(4) ? list->pop_back() : void(list->back() = odd_number());
+    }
+  }
+  void bend_input(std::size_t i) {
+    arbiter::Shaped& type = call_.inputs[i];
+    constexpr std::uint64_t kDims[] = {0, 1, 2, 3, 16, 1 << 12, 1 << 20, 1ull << 40};
+    if (!type.dims.empty() && draw_.one_in(2)) {
+      const auto last = static_cast<std::int64_t>(type.dims.size()) - 1;
+      type.dims[static_cast<std::size_t>(draw_.number(0, last))] = draw_.of(kDims);
+    }
+    if (draw_.one_in(5)) type.dims.push_back(draw_.of(kDims));
+    if (draw_.one_in(5)) type.dtype = static_cast<std::uint8_t>(draw_.number(0, 24));
+    if (!type.is_there() || !type.valid() || !arbiter::is_list(type)) {
+      call_.lists[i].reset();
+      return;
+    }
+    auto& list = call_.lists[i] ? *call_.lists[i] : call_.lists[i].emplace();
+    list.resize(static_cast<std::size_t>(type.elements()));
+    if (!list.empty() && draw_.one_in(2)) list.back() = odd_number();
+  }
+
+  NodeCall call_;
+  Draw& draw_;
+};
+
+TEST(EqualityOfPrograms, NoneFailsOnACallThatNobodyWouldRun) {
+  Draw draw(11, 91);
+  int accepted = 0;
+  for (Sample& sample : kernels::testing::all_samples()) {
+    if (has_strings(sample.inputs)) continue;
+    Running running(std::move(sample));
+    if (!running.run()) continue;
+    const NodeCall call = running.describe();
+    for (int n = 0; n < case_count(150); ++n) {
+      NodeCall odd = OddCalls(call, draw).bent();
+      for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+        odd.outputs.resize(o);
+        const auto type = arbiter::output_type(odd, o);
+        if (!type) break;
+        odd.outputs.push_back(*type ? **type : call.outputs[o]);
+        const std::int64_t elements = odd.outputs[o].elements();
+        if (elements == 0) continue;
+        const auto last = static_cast<std::uint64_t>(elements - 1);
+        const auto program = Program::of(odd, o, draw.one_in(2) ? last : last / 2);
+        if (!program) continue;
+        program->at(0);
+        program->at(program->steps() / 2);
+        program->at(program->steps() - 1);
+        ++accepted;
+      }
+    }
+  }
+  EXPECT_GT(accepted, 1000);
+}
+
 // The Winograd clause, both tiles, edges and pads; special values spread over tiles.
 TEST(EqualityOfPrograms, OnWinogradLayers) {
   Draw draw(3, 93);
