@@ -4,8 +4,9 @@
 
 namespace commensal::graph {
 
-using core::Result;
+using kernels::Attributes;
 using kernels::Call;
+using kernels::Packed;
 using tensor::Tensor;
 
 namespace {
@@ -27,18 +28,47 @@ bool same_attribute(const kernels::Attribute& a, const kernels::Attribute& b) {
       a);
 }
 
-bool same_attributes(const kernels::Attributes& a, const kernels::Attributes& b) {
+bool same_attributes(const Attributes& a, const Attributes& b) {
   return std::ranges::equal(a.all(), b.all(), [](const auto& left, const auto& right) {
     return left.first == right.first && same_attribute(left.second, right.second);
   });
+}
+
+bool same_attributes(const Attributes& a, const Attributes& b,
+                     std::span<const std::string_view> names) {
+  return std::ranges::all_of(names, [&](std::string_view name) {
+    const auto left = a.all().find(name), right = b.all().find(name);
+    const bool is_there = left != a.all().end(), is_other_there = right != b.all().end();
+    return is_there == is_other_there && (!is_there || same_attribute(left->second, right->second));
+  });
+}
+
+/// Undefined behind the last.
+Tensor at(const std::vector<Tensor>& constants, std::size_t i) {
+  return i < constants.size() ? constants[i] : Tensor();
+}
+
+bool same_constants(const std::vector<Tensor>& a, const std::vector<Tensor>& b,
+                    const kernels::Places* which) {
+  if (which == nullptr && a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+    if ((which == nullptr || which->has(i)) && !lie_together(at(a, i), at(b, i))) return false;
+  }
+  return true;
+}
+
+const void* place_of(const std::vector<Tensor>& constants) {
+  for (const Tensor& constant : constants) {
+    if (constant.defined()) return constant.place();
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 // Large weights are read here and, most of them, never again. (Rows that pack them use
 // Tensor::read_once or Constant, so that no copy stays.)
-Result<std::shared_ptr<const kernels::Packed>> PackCache::pack(const Node& node, Call call,
-                                                               kernels::Isa isa) const {
+PackCache::PackedResult PackCache::pack(const Node& node, Call call, kernels::Isa isa) const {
   const auto store = folder_ == nullptr ? nullptr : folder_->store_for(node, call, isa);
   call.store = store.get();
   auto made = node.op->pack(call, isa);
@@ -48,29 +78,41 @@ Result<std::shared_ptr<const kernels::Packed>> PackCache::pack(const Node& node,
   return made;
 }
 
-bool PackCache::same(const Entry& entry, const Node& node, const Call& call) {
-  if (entry.op != node.op || entry.constants.size() != call.inputs.size()) return false;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    const Tensor none, &now = call.inputs[i] == nullptr ? none : *call.inputs[i];
-    if (!lie_together(entry.constants[i], now)) return false;
+std::optional<std::shared_ptr<const Packed>> PackCache::find(const Entry& entry,
+                                                             bool in_all) const {
+  const kernels::Packs* const packs = entry.op->packs ? &*entry.op->packs : nullptr;
+  const auto is_like = [&](const Entry& other) {
+    if (other.op != entry.op) return false;
+    return in_all ? same_constants(other.constants, entry.constants, nullptr) &&
+                        same_attributes(other.attributes, entry.attributes)
+                  : same_constants(other.constants, entry.constants, &packs->inputs) &&
+                        same_attributes(other.attributes, entry.attributes, packs->attributes);
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [begin, end] = entries_.equal_range(place_of(entry.constants));
+    for (auto at = begin; at != end; ++at) {
+      if (is_like(at->second)) return at->second.made;
+    }
   }
-  return same_attributes(entry.attributes, node.attributes);
+  if (model_ == nullptr) return std::nullopt;
+  return model_->find(entry, in_all);
 }
 
-Result<std::shared_ptr<const kernels::Packed>> PackCache::packed(const Node& node, const Call& call,
-                                                                 kernels::Isa isa) {
+PackCache::PackedResult PackCache::packed(const Node& node, const Call& call, kernels::Isa isa) {
   Entry entry{node.op, node.attributes, {}, nullptr};
-  const void* where = nullptr;
   for (const Tensor* constant : call.inputs) {
     entry.constants.push_back(constant == nullptr ? Tensor() : *constant);
-    if (where == nullptr && constant != nullptr) where = constant->place();
   }
+  const void* const where = place_of(entry.constants);
   if (where == nullptr) return node.op->pack(call, isa);
-  const auto [begin, end] = entries_.equal_range(where);
-  for (auto at = begin; at != end; ++at) {
-    if (same(at->second, node, call)) return at->second.made;
+  if (const auto known = find(entry, true)) return *known;
+  const auto like = node.op->packs ? find(entry, false) : std::nullopt;
+  if (like && *like != nullptr) entry.made = (*like)->another(call);
+  if (entry.made == nullptr) {
+    COMMENSAL_ASSIGN(entry.made, pack(node, call, isa));
   }
-  COMMENSAL_ASSIGN(entry.made, pack(node, call, isa));
+  const std::lock_guard lock(mutex_);
   return entries_.emplace(where, std::move(entry))->second.made;
 }
 

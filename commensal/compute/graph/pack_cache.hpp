@@ -5,22 +5,28 @@
 #include <commensal/compute/graph/pack_folder.hpp>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 namespace commensal::graph {
 
 /// Constants that are packed already, shared by the programs of one model: they differ in the
-/// shapes of their inputs, not in their weights. Thread-safety: none.
+/// shapes of their inputs, not in their weights. Thread-safety: any thread.
 class PackCache {
  public:
   /// `folder`: where large ones are kept for other processes too; null: nowhere.
   explicit PackCache(std::shared_ptr<const PackFolder> folder = nullptr)
       : folder_(std::move(folder)) {}
+  /// For other graphs over a model's weights: finds what `model` has, and keeps for itself what
+  /// that has not.
+  explicit PackCache(std::shared_ptr<const PackCache> model)
+      : folder_(model->folder_), model_(std::move(model)) {}
 
-  /// What the row's `pack` makes of these constants, made once.
-  core::Result<std::shared_ptr<const kernels::Packed>> packed(const Node& node,
-                                                              const kernels::Call& call,
-                                                              kernels::Isa isa);
+  using PackedResult = core::Result<std::shared_ptr<const kernels::Packed>>;
+  /// What the row's `pack` makes of these constants, made once; where only the row's `packs` are
+  /// those of another node, the large part of it.
+  PackedResult packed(const Node& node, const kernels::Call& call, kernels::Isa isa);
 
  private:
   struct Entry {
@@ -29,11 +35,14 @@ class PackCache {
     std::vector<tensor::Tensor> constants;  // by place; undefined where there is none
     std::shared_ptr<const kernels::Packed> made;
   };
-  core::Result<std::shared_ptr<const kernels::Packed>> pack(const Node& node, kernels::Call call,
-                                                            kernels::Isa isa) const;
-  static bool same(const Entry& entry, const Node& node, const kernels::Call& call);
-  std::shared_ptr<const PackFolder> folder_;
-  std::multimap<const void*, Entry> entries_;  // by where the first constant lies
+  /// What lies here or in the model's cache, like this one in all or in the row's `packs`.
+  std::optional<std::shared_ptr<const kernels::Packed>> find(const Entry& entry, bool in_all) const;
+  PackedResult pack(const Node& node, kernels::Call call, kernels::Isa isa) const;
+
+  const std::shared_ptr<const PackFolder> folder_;
+  const std::shared_ptr<const PackCache> model_;  // null: this is the model's
+  mutable std::mutex mutex_;
+  std::multimap<const void*, Entry> entries_;  // by where the first constant lies; of mutex_
 };
 
 }  // namespace commensal::graph

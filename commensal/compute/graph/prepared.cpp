@@ -19,7 +19,7 @@ Prepared::ProgramResult Prepared::plain(const kernels::ThreadPool* host) {
 
 Prepared::ProgramResult Prepared::plain_locked(const kernels::ThreadPool* host) {
   if (plain_ == nullptr) {
-    COMMENSAL_ASSIGN(Program made, Program::make(graph_, isa_, cache_, host));
+    COMMENSAL_ASSIGN(Program made, Program::make(graph_, isa_, *cache_, host));
     plain_ = std::make_shared<const Program>(std::move(made));
   }
   return plain_;
@@ -32,7 +32,7 @@ Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>&
   if (found != planned_.end()) return found->program;
   Planned planned{inputs, nullptr};
   if (auto graph = optimise::optimised(*graph_, inputs, host)) {
-    COMMENSAL_ASSIGN(Program made, Program::make(std::move(graph), isa_, cache_, host));
+    COMMENSAL_ASSIGN(Program made, Program::make(std::move(graph), isa_, *cache_, host));
     planned.program = std::make_shared<const Program>(std::move(made));
   } else {
     COMMENSAL_ASSIGN(planned.program, plain_locked(host));

@@ -17,7 +17,15 @@ class Prepared {
   /// `packs`: where packed weights are kept for other processes; null: nowhere.
   Prepared(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
            std::shared_ptr<const PackFolder> packs = nullptr)
-      : graph_(std::move(graph)), isa_(isa), cache_(std::move(packs)) {}
+      : graph_(std::move(graph)),
+        isa_(isa),
+        cache_(std::make_shared<PackCache>(std::move(packs))) {}
+  /// Another graph over the weights of `model`, whose packed weights it shares: with more outputs,
+  /// or with a part of the nodes.
+  Prepared(std::shared_ptr<const Graph> graph, const Prepared& model)
+      : graph_(std::move(graph)),
+        isa_(model.isa_),
+        cache_(std::make_shared<PackCache>(std::shared_ptr<const PackCache>(model.cache_))) {}
 
   const Graph& graph() const { return *graph_; }
   std::optional<kernels::Isa> isa() const { return isa_; }
@@ -35,10 +43,10 @@ class Prepared {
 
   const std::shared_ptr<const Graph> graph_;
   const std::optional<kernels::Isa> isa_;
+  const std::shared_ptr<PackCache> cache_;
 
   // Guarded by mutex_.
   std::mutex mutex_;
-  PackCache cache_;
   std::shared_ptr<const Program> plain_;
   struct Planned {
     std::vector<tensor::TensorType> inputs;

@@ -46,18 +46,47 @@ struct Session::State {
         threads(prepared->isa() ? options.threads : 1) {}
 
   /// What runs such inputs.
-  Prepared::ProgramResult program_for(std::span<const Value> inputs, const Tracer* tracer) {
+  Prepared::ProgramResult program_for(Prepared& model, std::span<const Value> inputs,
+                                      const Tracer* tracer) {
     if (!optimise || (tracer != nullptr && tracer->wants_plain_nodes())) {
-      return prepared->plain(&threads);
+      return model.plain(&threads);
     }
     std::vector<tensor::TensorType> types;
     for (const Value& input : inputs) {
       if (!input.is_tensor() || input.tensor().dtype() == tensor::DType::kString) {
-        return prepared->plain(&threads);
+        return model.plain(&threads);
       }
       types.push_back(input.tensor().type());
     }
-    return prepared->planned(types, &threads);
+    return model.planned(types, &threads);
+  }
+
+  Result<std::vector<Value>> run(Prepared& model, std::span<const Value> inputs,
+                                 RunOptions options) {
+    COMMENSAL_TRY(check_inputs(model.graph(), inputs));
+    if (options.pacer == nullptr) options.pacer = pacer;
+    RunControl control(options);
+    return under(control, [&]() -> Result<std::vector<Value>> {
+      COMMENSAL_ASSIGN(const auto program, program_for(model, inputs, options.tracer));
+      std::int64_t node_runs_left = node_runs_max;
+      return program->run({inputs.begin(), inputs.end()},
+                          {arena, threads, model.isa(), options.tracer, control, node_runs_left});
+    });
+  }
+
+  Result<std::vector<Tensor>> run(Prepared& model, std::span<const Tensor> inputs,
+                                  const RunOptions& options) {
+    const std::vector<Value> values(inputs.begin(), inputs.end());
+    COMMENSAL_ASSIGN(const auto made, run(model, values, options));
+    std::vector<Tensor> outputs;
+    for (const Value& value : made) {
+      if (!value.is_tensor() || value.tensor().dtype() == tensor::DType::kString) {
+        return fail(ErrorCode::kUnsupported, "output '{}' is {}, not a tensor of numbers",
+                    model.graph().name_of(model.graph().outputs[outputs.size()]), value.text());
+      }
+      outputs.push_back(value.tensor());
+    }
+    return outputs;
   }
 
   /// What can be made before the inputs are there: all of it if the model fixes their types.
@@ -119,32 +148,17 @@ Result<Session> Session::create(std::shared_ptr<Prepared> prepared, const Sessio
 
 Result<std::vector<Value>> Session::run_values(std::span<const Value> inputs,
                                                const RunOptions& options) {
-  COMMENSAL_TRY(check_inputs(graph(), inputs));
-  RunOptions mine = options;
-  if (mine.pacer == nullptr) mine.pacer = state_->pacer;
-  RunControl control(mine);
-  return state_->under(control, [&]() -> Result<std::vector<Value>> {
-    COMMENSAL_ASSIGN(const auto program, state_->program_for(inputs, options.tracer));
-    std::int64_t node_runs_left = state_->node_runs_max;
-    return program->run({inputs.begin(), inputs.end()},
-                        {state_->arena, state_->threads, state_->prepared->isa(), options.tracer,
-                         control, node_runs_left});
-  });
+  return state_->run(*state_->prepared, inputs, options);
 }
 
 Result<std::vector<Tensor>> Session::run(std::span<const Tensor> inputs,
                                          const RunOptions& options) {
-  const std::vector<Value> values(inputs.begin(), inputs.end());
-  COMMENSAL_ASSIGN(const auto made, run_values(values, options));
-  std::vector<Tensor> outputs;
-  for (const Value& value : made) {
-    if (!value.is_tensor() || value.tensor().dtype() == tensor::DType::kString) {
-      return fail(ErrorCode::kUnsupported, "output '{}' is {}, not a tensor of numbers",
-                  graph().name_of(graph().outputs[outputs.size()]), value.text());
-    }
-    outputs.push_back(value.tensor());
-  }
-  return outputs;
+  return state_->run(*state_->prepared, inputs, options);
+}
+
+Result<std::vector<Tensor>> Session::run_other(Prepared& other, std::span<const Tensor> inputs,
+                                               const RunOptions& options) {
+  return state_->run(other, inputs, options);
 }
 
 Result<void> check_inputs(const Graph& graph, std::span<const Value> inputs) {

@@ -55,6 +55,11 @@ class Session {
   /// The same for graphs whose inputs or outputs are strings, sequences or optionals too.
   core::Result<std::vector<tensor::Value>> run_values(std::span<const tensor::Value> inputs,
                                                       const RunOptions& options = {});
+  /// The same as run(), of another graph over this model's weights, in this session's memory and on
+  /// its threads.
+  core::Result<std::vector<tensor::Tensor>> run_other(Prepared& other,
+                                                      std::span<const tensor::Tensor> inputs,
+                                                      const RunOptions& options = {});
 
  private:
   struct State;

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 /// What the columns of the operator table are made of (operator.hpp has the row).
 namespace commensal::kernels {
@@ -31,6 +33,13 @@ struct Places {
     return std::uint32_t{1} << (i < 31 ? i : 31);
   }
   constexpr bool has(std::size_t i) const { return (bits & bit(i)) != 0; }
+};
+
+/// What the large part of an operator's packed constants is made of, where it is not of all of them
+/// and of all attributes (operator.hpp, Packed::another).
+struct Packs {
+  Places inputs;
+  std::span<const std::string_view> attributes;
 };
 
 /// What graph/ may take an operator for, where it looks for a pattern or treats a node in a way of

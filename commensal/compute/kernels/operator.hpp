@@ -53,6 +53,9 @@ std::string_view name_of(Isa isa);
 class Packed {
  public:
   virtual ~Packed() = default;
+  /// For another node of the same operator, isa and Operator::packs: shares what is large. Null
+  /// where nothing can be shared.
+  virtual std::shared_ptr<const Packed> another(const Call&) const { return nullptr; }
 };
 
 /// What a kernel may use while it runs.
@@ -183,6 +186,7 @@ struct Operator {
   const Judge* judge = &kNoJudge;
   KernelFn cpu = nullptr;  // null: the judge's `rows` or `run` serve
   PackFn pack = nullptr;
+  std::optional<Packs> packs = {};
   Cuda cuda = Cuda::kNone;
   ValuesFn values = nullptr;  // used where the judge has no `infer`, or an input is not a tensor
   Strings strings = Strings::kRefused;

@@ -12,6 +12,9 @@ namespace commensal::kernels {
 template <InferFn kInfer>
 inline constexpr Judge kTypes = {.infer = kInfer};
 
+inline constexpr std::string_view kBlockedConvPacks[] = {"group", "way", "winograd_tile"};
+inline constexpr std::string_view kRowsMatMulPacks[] = {"transB"};
+
 // clang-format off
 /// Pictures with channels in blocks of 16.
 inline constexpr Operator kBlockedRows[] = {
@@ -27,8 +30,8 @@ inline constexpr Operator kBlockedRows[] = {
      .role = Role::kBlockedChannels, .by_image = true},
     {.name = "BlockedConv", .domain = kInternalDomain, .inputs = {2, 4}, .kind = Kind::kDotProduct,
      .judge = &kTypes<cpu::infer_blocked_conv>, .cpu = cpu::blocked_conv,
-     .pack = cpu::pack_blocked_conv, .cost = cost::taps, .role = Role::kBlockedConv,
-     .by_image = true},
+     .pack = cpu::pack_blocked_conv, .packs = Packs{{0b110}, kBlockedConvPacks},
+     .cost = cost::taps, .role = Role::kBlockedConv, .by_image = true},
     {.name = "BlockedExpand", .domain = kInternalDomain, .inputs = {3, 5},
      .kind = Kind::kDotProduct, .judge = &kTypes<cpu::infer_blocked_expand>,
      .cpu = cpu::blocked_expand, .pack = cpu::pack_blocked_expand, .cost = cost::row,
@@ -68,7 +71,8 @@ inline constexpr Operator kTransformerRows[] = {
      .cpu = cpu::layer_norm_steps, .role = Role::kLayerNormSteps},
     {.name = "RowsMatMul", .domain = kInternalDomain, .inputs = {2, 4}, .kind = Kind::kDotProduct,
      .judge = &kTypes<cpu::infer_rows_matmul>, .cpu = cpu::rows_matmul,
-     .pack = cpu::pack_rows_matmul, .cost = cost::row, .role = Role::kRowsMatMul},
+     .pack = cpu::pack_rows_matmul, .packs = Packs{{0b10}, kRowsMatMulPacks}, .cost = cost::row,
+     .role = Role::kRowsMatMul},
 };
 
 /// Has no function: graph/by_image.hpp runs its subgraph.

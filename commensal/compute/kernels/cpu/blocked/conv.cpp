@@ -32,11 +32,13 @@ core::Result<shape_inference::Conv> conv_of(const Call& call, bool from_picture)
 }
 
 struct PackedConv final : Packed {
-  BlockedWeights weights;
-  mutable LastCall last;
+  explicit PackedConv(std::shared_ptr<const BlockedWeights> made) : weights(std::move(made)) {}
+  std::shared_ptr<const Packed> another(const Call&) const override {
+    return std::make_shared<const PackedConv>(weights);
+  }
 
-  template <class... Arguments>
-  explicit PackedConv(Arguments&&... arguments) : weights(std::forward<Arguments>(arguments)...) {}
+  const std::shared_ptr<const BlockedWeights> weights;
+  mutable LastCall last;  // of one node
 };
 
 }  // namespace
@@ -95,16 +97,16 @@ core::Result<std::shared_ptr<const Packed>> pack_blocked_conv(const Call& call, 
   COMMENSAL_ASSIGN(const std::int64_t way, call.attributes->integer("way", 0));
   COMMENSAL_ASSIGN(const std::int64_t tile, call.attributes->integer("winograd_tile", 0));
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
-  return std::make_shared<const PackedConv>(blocked_kernels_for(isa), static_cast<ConvWay>(way),
-                                            static_cast<int>(tile), call.in(kWeights).read_once(),
-                                            call.has(kBias) ? &call.in(kBias) : nullptr, group,
-                                            call.store);
+  return std::make_shared<const PackedConv>(std::make_shared<const BlockedWeights>(
+      blocked_kernels_for(isa), static_cast<ConvWay>(way), static_cast<int>(tile),
+      call.in(kWeights).read_once(), call.has(kBias) ? &call.in(kBias) : nullptr, group,
+      call.store));
 }
 
 core::Result<void> blocked_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   const auto& packed = static_cast<const PackedConv&>(*ws.packed);
   COMMENSAL_ASSIGN(BlockedConv conv, packed.last.of(call));
-  const BlockedWeights& weights = packed.weights;
+  const BlockedWeights& weights = *packed.weights;
   conv.finish.bias = weights.bias();
   conv.y = outputs[0].mutable_data<float>().data();
   switch (weights.way()) {

@@ -30,17 +30,31 @@ class PackedMatrix final : public Packed {
       : panels(kernels, b.shape()[transposed ? 0 : 1], b.shape()[transposed ? 1 : 0], 1),
         data(panels.floats(), store,
              [&](float* to) { pack(Constant(b), b.shape()[transposed ? 0 : 1], transposed, to); }),
-        bias_(panels.vectors() * panels.lanes),
-        has_bias_(bias != nullptr) {
-    if (has_bias_) std::ranges::copy(bias->data<float>(), bias_.data());
+        bias_(panels.vectors() * panels.lanes) {
+    set_bias(bias);
+  }
+  /// The same matrix with another bias.
+  PackedMatrix(const PackedMatrix& like, const Tensor* bias)
+      : panels(like.panels), data(like.data), bias_(panels.vectors() * panels.lanes) {
+    set_bias(bias);
+  }
+  std::shared_ptr<const Packed> another(const Call& call) const override {
+    return std::make_shared<const PackedMatrix>(*this, bias_of(call));
   }
 
+  static const Tensor* bias_of(const Call& call) {
+    return call.has(kBias) ? &call.in(kBias) : nullptr;
+  }
   const float* bias() const { return has_bias_ ? bias_.data() : nullptr; }
 
   Panels panels;
   PackedFloats data;
 
  private:
+  void set_bias(const Tensor* bias) {
+    has_bias_ = bias != nullptr;
+    if (has_bias_) std::ranges::copy(bias->data<float>(), bias_.data());
+  }
   void pack(const Constant& from, std::int64_t columns, bool transposed, float* panel) const {
     for (std::int64_t column = 0; column < columns; column += panels.lanes) {
       float* const to = panel + panels.at(0, column);
@@ -176,9 +190,9 @@ core::Result<std::vector<TensorType>> infer_rows_matmul(const Call& call) {
 
 core::Result<std::shared_ptr<const Packed>> pack_rows_matmul(const Call& call, Isa isa) {
   COMMENSAL_ASSIGN(const std::int64_t transposed, call.attributes->integer("transB", 0));
-  return std::make_shared<const PackedMatrix>(
-      blocked_kernels_for(isa), call.in(kB), transposed != 0,
-      call.has(kBias) ? &call.in(kBias) : nullptr, call.store);
+  return std::make_shared<const PackedMatrix>(blocked_kernels_for(isa), call.in(kB),
+                                              transposed != 0, PackedMatrix::bias_of(call),
+                                              call.store);
 }
 
 core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
