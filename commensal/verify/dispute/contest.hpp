@@ -114,6 +114,13 @@ struct Case {
             inputs, std::move(rerun)};
   }
 
+  /// Of who runs the model as it is, on this session.
+  Hand honest(arbiter::Side side, graph::Session& session) const {
+    Hand made = hand(side, rerun_on(session, inputs));
+    plan_on(session, made);
+    return made;
+  }
+
   /// The receipt of a provider that puts out `output_root`.
   arbiter::Setup setup(const core::Digest& output_root) const {
     core::CounterRng rng(5);

@@ -82,7 +82,7 @@ class Disputes : public ::testing::Test {
     const Rerun honest = rerun_on(*story.session, one.inputs);
     const Rerun bent = lying(*one.graph, story.lie, honest);
     const auto prepare = [&](Side side, const Rerun& rerun) {
-      Hand hand = one.hand(side, rerun);
+      Hand hand = side == liar ? one.hand(side, rerun) : one.honest(side, *story.session);
       if (story.from % 2 == 0) hand.kept_bytes_max = 0;
       return Player::prepare(std::move(hand), threads_);
     };

@@ -31,10 +31,6 @@ std::vector<Bytes> state_leaves(const tensor::NamedTensors& tensors) {
   return leaves;
 }
 
-arbiter::TensorFacts facts_of(const Tensor& tensor) {
-  return {shaped_of(tensor.type()), crypto::merkle_root_of_bytes(tensor.bytes())};
-}
-
 Bytes bytes_of(const Tensor& tensor) {
   const ByteView bytes = tensor.bytes();
   return {bytes.begin(), bytes.end()};
@@ -59,20 +55,39 @@ Rerun rerun_on(graph::Session& session, const std::vector<Tensor>& inputs) {
   };
 }
 
+void plan_on(graph::Session& session, Hand& hand) {
+  hand.planned = PlannedTrace::of(session);
+  hand.run_other = [&session](graph::Prepared& other, std::span<const Tensor> inputs) {
+    return session.run_other(other, inputs);
+  };
+}
+
 core::Result<Player> Player::prepare(Hand hand, kernels::ThreadPool& threads) {
   Player player(std::move(hand), threads);
   COMMENSAL_TRY(player.run());
   return player;
 }
 
-core::Result<std::vector<Tensor>> Player::record(std::int64_t kept_bytes_max) {
+core::Result<std::vector<Tensor>> Player::record() {
+  if (hand_.planned != nullptr) {
+    COMMENSAL_ASSIGN(planned_, hand_.planned->run(hand_.run_other, hand_.inputs));
+  }
+  if (!planned_) return record_nodes(hand_.kept_bytes_max);
+  std::map<graph::ValueId, arbiter::TensorFacts> facts;
+  for (const auto& [id, value] : planned_->values) facts[id] = facts_of(value, *threads_);
+  COMMENSAL_ASSIGN(checkpoints_, Lives(*hand_.graph).leaves(*hand_.model, facts));
+  if (planned_->bytes() > hand_.kept_bytes_max) planned_->values.clear();
+  return std::move(planned_->outputs);
+}
+
+core::Result<std::vector<Tensor>> Player::record_nodes(std::int64_t kept_bytes_max) {
   CheckpointRecorder recorder(*hand_.graph, *hand_.model, *threads_, kept_bytes_max);
   auto outputs = hand_.rerun(recorder, nullptr);
   if (!outputs) {
     const bool is_short = outputs.error().code == core::ErrorCode::kResourceExhausted;
     if (!is_short || !recorder.keeps()) return outputs;
     recorder.take_runs();
-    return record(0);
+    return record_nodes(0);
   }
   COMMENSAL_ASSIGN(checkpoints_, std::move(recorder).take());
   kept_ = recorder.take_runs();
@@ -81,7 +96,7 @@ core::Result<std::vector<Tensor>> Player::record(std::int64_t kept_bytes_max) {
 
 core::Result<void> Player::run() {
   const graph::Graph& graph = *hand_.graph;
-  COMMENSAL_ASSIGN(std::vector<Tensor> outputs, record(hand_.kept_bytes_max));
+  COMMENSAL_ASSIGN(std::vector<Tensor> outputs, record());
   std::vector<Bytes> leaves;
   for (const arbiter::CheckpointLeaf& leaf : checkpoints_) leaves.push_back(arbiter::encode(leaf));
   trace_tree_ = Tree(std::move(leaves));
@@ -103,7 +118,7 @@ TensorProof Player::prove(graph::ValueId id, std::optional<std::uint64_t> checkp
   proof.number = hand_.model->number(id);
   if (const auto weight = graph.initialisers.find(id); weight != graph.initialisers.end()) {
     proof.origin = arbiter::Origin::kWeight;
-    proof.facts = facts_of(weight->second);
+    proof.facts = facts_of(weight->second, *threads_);
     for (std::size_t i = 0; i < weight_tree_.size(); ++i) {
       protocol::Reader leaf(weight_tree_.leaf(i), "weight");
       if (leaf.u32() == proof.number) proof.holder = weight_tree_.prove(i);
@@ -113,7 +128,7 @@ TensorProof Player::prove(graph::ValueId id, std::optional<std::uint64_t> checkp
   const auto input = std::ranges::find(graph.inputs, id);
   if (input != graph.inputs.end()) {
     const auto place = static_cast<std::size_t>(input - graph.inputs.begin());
-    proof.facts = facts_of(hand_.inputs[place]);
+    proof.facts = facts_of(hand_.inputs[place], *threads_);
     proof.maker = graph_tree_.prove(place);
     proof.holder = state_tree_.prove(place);
     return proof;
@@ -218,7 +233,11 @@ core::Result<void> Player::capture(const Referee& referee) {
     const auto begin = std::move_iterator(kept_->runs.begin());
     captured_ = Segment{first, {begin + first, begin + end}};
     kept_.reset();
-  } else {
+  } else if (auto run = std::exchange(planned_, {})) {
+    COMMENSAL_ASSIGN(captured_, hand_.planned->segment(hand_.run_other, hand_.inputs,
+                                                       *std::move(run), first, end - first));
+  }
+  if (!captured_) {
     COMMENSAL_ASSIGN(captured_, run_segment(first, end - first));
   }
   std::vector<Bytes> leaves;

@@ -4,6 +4,7 @@
 #include <commensal/base/core/limits_disputes.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/verify/arbiter/referee.hpp>
+#include <commensal/verify/dispute/planned.hpp>
 #include <commensal/verify/dispute/trace.hpp>
 #include <commensal/verify/dispute/tree.hpp>
 #include <commensal/verify/receipt/roots.hpp>
@@ -23,16 +24,21 @@ struct Hand {
   std::shared_ptr<const receipt::ModelLeaves> model;  // of the same graph
   std::vector<tensor::Tensor> inputs;                 // in the graph's order
   Rerun rerun;
+  /// The same values as the rerun's, for less; null: every run is a rerun.
+  std::shared_ptr<PlannedTrace> planned = nullptr;
+  RunOther run_other = {};                                     // where `planned` is there
   std::int64_t kept_bytes_max = limits::kDisputeKeptBytesMax;  // of what was run: 0, nothing
 };
 /// A session's runs on the hand's inputs, which must outlive what is returned.
 Rerun rerun_on(graph::Session& session, const std::vector<tensor::Tensor>& inputs);
+/// Has the hand's runs planned where they can be, on a session of its model, which must outlive it.
+void plan_on(graph::Session& session, Hand& hand);
 
-/// One side of a dispute. Of a run it keeps the checkpoints' roots, and what was run where that is
-/// little; else it runs the model a second time, up to the end of the segment in question. That
-/// segment it keeps, for what the arbiter wants to see of it. It may take a dispute over wherever
-/// it stands: what it lacks is made again, and is what was claimed. Thread-safety: one thread;
-/// `threads` hashes.
+/// One side of a dispute. It runs the model once for the checkpoints' roots, planned where it can
+/// be, then the segment in question, whose values it keeps for what the arbiter wants to see of
+/// them. Where what the first run left is too large to be kept, that is run again. It may take a
+/// dispute over wherever it stands: what it lacks is made again, and is what was claimed.
+/// Thread-safety: one thread; `threads` hashes.
 class Player {
  public:
   /// Runs the model once; again where what it keeps takes too much memory. Error: kUnsupported for
@@ -50,7 +56,8 @@ class Player {
  protected:
   Player(Hand hand, kernels::ThreadPool& threads) : hand_(std::move(hand)), threads_(&threads) {}
   core::Result<void> run();
-  core::Result<std::vector<tensor::Tensor>> record(std::int64_t kept_bytes_max);
+  core::Result<std::vector<tensor::Tensor>> record();
+  core::Result<std::vector<tensor::Tensor>> record_nodes(std::int64_t kept_bytes_max);
   /// The values of the program's steps. `element` are the bits that this side put out.
   virtual std::vector<std::uint64_t> values_of(const arbiter::Program& program, const NodeRun& node,
                                                std::uint64_t element) const;
@@ -82,8 +89,10 @@ class Player {
   core::Digest output_root_{};
   std::vector<arbiter::CheckpointLeaf> checkpoints_;
   Tree trace_tree_, graph_tree_, weight_tree_, state_tree_;
-  std::optional<Segment> kept_;      // the whole run, until it is known which segment it is about
-  std::optional<Segment> captured_;  // that
+  // Of the first run, until it is known which segment it is about: its nodes, or
+  std::optional<Segment> kept_;
+  std::optional<PlannedTrace::Run> planned_;  // checkpoints; without values: they are too large
+  std::optional<Segment> captured_;           // that
   std::vector<arbiter::TraceLeaf> captured_leaves_;
   Tree segment_tree_, output_tree_, steps_tree_;
 };

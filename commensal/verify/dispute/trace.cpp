@@ -16,10 +16,6 @@ std::optional<std::size_t> index_of(const graph::Graph& graph, const graph::Node
   return static_cast<std::size_t>(&node - first);
 }
 
-arbiter::TensorFacts facts_of(const tensor::Tensor& tensor, kernels::ThreadPool& threads) {
-  return {shaped_of(tensor.type()), crypto::merkle_root(leaf_hashes(tensor.bytes(), threads))};
-}
-
 NodeRun run_of(const kernels::Call& call, std::span<const tensor::Tensor> outputs) {
   NodeRun run;
   for (const tensor::Tensor* input : call.inputs) {
@@ -30,6 +26,10 @@ NodeRun run_of(const kernels::Call& call, std::span<const tensor::Tensor> output
 }
 
 }  // namespace
+
+arbiter::TensorFacts facts_of(const tensor::Tensor& tensor, kernels::ThreadPool& threads) {
+  return {shaped_of(tensor.type()), crypto::merkle_root(leaf_hashes(tensor.bytes(), threads))};
+}
 
 arbiter::TraceLeaf Segment::leaf(std::size_t i, kernels::ThreadPool& threads) const {
   arbiter::TraceLeaf made;
@@ -42,32 +42,62 @@ arbiter::TraceLeaf Segment::leaf(std::size_t i, kernels::ThreadPool& threads) co
 
 // ---- checkpoints ------------------------------------------------------------------------
 
+Lives::Lives(const graph::Graph& graph) : nodes_(graph.nodes.size()), lives_(graph.values.size()) {
+  const auto life = [this](graph::ValueId id) -> Life& {
+    return lives_[static_cast<std::size_t>(id)];
+  };
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const graph::ValueId id : graph.nodes[n].inputs) {
+      if (id != graph::kAbsent) life(id).last_reader = n;
+    }
+    for (const graph::ValueId id : graph.nodes[n].outputs) {
+      if (id != graph::kAbsent) life(id) = {true, n, n};
+    }
+  }
+  for (const graph::ValueId id : graph.outputs) life(id).last_reader = nodes_;
+}
+
+bool Lives::outlives(graph::ValueId id) const {
+  const std::uint64_t side = arbiter::segment_nodes(nodes_);
+  const Life& life = at(id);
+  return life.is_made &&
+         (life.maker / side != life.last_reader / side || life.last_reader == nodes_);
+}
+
+bool Lives::is_live(graph::ValueId id, std::uint64_t upto) const {
+  const Life& life = at(id);
+  return life.is_made && life.maker < upto && life.last_reader >= upto;
+}
+
+core::Result<std::vector<arbiter::CheckpointLeaf>> Lives::leaves(
+    const receipt::ModelLeaves& model,
+    const std::map<graph::ValueId, arbiter::TensorFacts>& facts) const {
+  std::vector<arbiter::CheckpointLeaf> leaves(arbiter::segment_count(nodes_));
+  for (std::size_t s = 0; s < leaves.size(); ++s) {
+    arbiter::CheckpointLeaf& leaf = leaves[s];
+    leaf.upto = arbiter::segment_first(nodes_, s + 1);
+    for (const auto& [id, of_value] : facts) {
+      if (is_live(id, leaf.upto)) leaf.live.push_back({model.number(id), of_value});
+    }
+    std::ranges::sort(leaf.live, {}, &arbiter::CheckpointLeaf::Entry::number);
+    if (arbiter::encode(leaf).size() > limits::kDisputeLeafBytesMax) {
+      return core::fail(core::ErrorCode::kUnsupported,
+                        "no trace of this model: {} values live behind node {}", leaf.live.size(),
+                        leaf.upto);
+    }
+  }
+  return leaves;
+}
+
 CheckpointRecorder::CheckpointRecorder(const graph::Graph& graph, const receipt::ModelLeaves& model,
                                        kernels::ThreadPool& threads, std::int64_t kept_bytes_max)
     : graph_(graph),
       model_(model),
       threads_(threads),
-      values_(graph.values.size()),
+      lives_(graph),
       ran_(graph.nodes.size()),
       kept_bytes_left_(kept_bytes_max) {
   if (kept_bytes_max > 0) kept_.emplace();
-  const auto value = [this](graph::ValueId id) -> Live& {
-    return values_[static_cast<std::size_t>(id)];
-  };
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    for (const graph::ValueId id : graph.nodes[n].inputs) {
-      if (id != graph::kAbsent) value(id).last_reader = n;
-    }
-    for (const graph::ValueId id : graph.nodes[n].outputs) {
-      if (id != graph::kAbsent) value(id).maker = value(id).last_reader = n;
-    }
-  }
-  for (const graph::ValueId id : graph.outputs) value(id).last_reader = graph.nodes.size();
-}
-
-bool CheckpointRecorder::outlives(const Live& value) const {
-  const std::uint64_t side = arbiter::segment_nodes(graph_.nodes.size());
-  return value.maker / side != value.last_reader / side || value.last_reader == graph_.nodes.size();
 }
 
 void CheckpointRecorder::keep(const kernels::Call& call, std::span<const tensor::Tensor> outputs) {
@@ -93,9 +123,8 @@ void CheckpointRecorder::after_node(const graph::Node& node, const kernels::Call
       objection_ = fmt::format("node '{}' ({}) puts out texts", node.name, node.op->name);
       return;
     }
-    if (node.outputs[o] == graph::kAbsent) continue;
-    Live& value = values_[static_cast<std::size_t>(node.outputs[o])];
-    if (outlives(value)) value.facts = facts_of(outputs[o], threads_);
+    const graph::ValueId id = node.outputs[o];
+    if (id != graph::kAbsent && lives_.outlives(id)) facts_[id] = facts_of(outputs[o], threads_);
   }
   keep(call, outputs);
 }
@@ -109,28 +138,7 @@ core::Result<std::vector<arbiter::CheckpointLeaf>> CheckpointRecorder::take() &&
   if (!objection_.empty()) {
     return core::fail(core::ErrorCode::kUnsupported, "no trace of this model: {}", objection_);
   }
-  const std::uint64_t nodes = graph_.nodes.size();
-  std::vector<arbiter::CheckpointLeaf> leaves(arbiter::segment_count(nodes));
-  for (std::size_t s = 0; s < leaves.size(); ++s) {
-    leaves[s].upto = arbiter::segment_first(nodes, s + 1);
-  }
-  for (std::size_t id = 0; id < values_.size(); ++id) {
-    const Live& value = values_[id];
-    if (!value.facts) continue;
-    for (arbiter::CheckpointLeaf& leaf : leaves) {
-      if (value.maker >= leaf.upto || value.last_reader < leaf.upto) continue;
-      leaf.live.push_back({model_.number(static_cast<graph::ValueId>(id)), *value.facts});
-    }
-  }
-  for (arbiter::CheckpointLeaf& leaf : leaves) {
-    std::ranges::sort(leaf.live, {}, &arbiter::CheckpointLeaf::Entry::number);
-    if (arbiter::encode(leaf).size() > limits::kDisputeLeafBytesMax) {
-      return core::fail(core::ErrorCode::kUnsupported,
-                        "no trace of this model: {} values live behind node {}", leaf.live.size(),
-                        leaf.upto);
-    }
-  }
-  return leaves;
+  return lives_.leaves(model_, facts_);
 }
 
 // ---- a segment --------------------------------------------------------------------------

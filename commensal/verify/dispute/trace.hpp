@@ -6,6 +6,7 @@
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <commensal/verify/arbiter/facts.hpp>
 #include <commensal/verify/receipt/roots.hpp>
+#include <map>
 #include <optional>
 
 namespace commensal::dispute {
@@ -22,6 +23,34 @@ struct Segment {
   /// Of run `i`; `threads` hashes.
   arbiter::TraceLeaf leaf(std::size_t i, kernels::ThreadPool& threads) const;
 };
+
+/// How long the values of a graph live: what its checkpoints hold.
+class Lives {
+ public:
+  explicit Lives(const graph::Graph& graph);
+  /// Whether a node makes it that lies in an earlier segment than one that reads it, or the graph
+  /// puts it out.
+  bool outlives(graph::ValueId id) const;
+  /// Whether nodes before `upto` make it, and one from there on reads it or the graph puts it out.
+  bool is_live(graph::ValueId id, std::uint64_t upto) const;
+  /// The leaves of the trace, by the facts of all that outlive their segment. Error: kUnsupported
+  /// where one would be too large.
+  core::Result<std::vector<arbiter::CheckpointLeaf>> leaves(
+      const receipt::ModelLeaves& model,
+      const std::map<graph::ValueId, arbiter::TensorFacts>& facts) const;
+
+ private:
+  struct Life {
+    bool is_made = false;
+    std::size_t maker = 0, last_reader = 0;  // nodes; behind the last one for the graph's outputs
+  };
+  const Life& at(graph::ValueId id) const { return lives_[static_cast<std::size_t>(id)]; }
+
+  std::uint64_t nodes_;
+  std::vector<Life> lives_;  // by ValueId
+};
+
+arbiter::TensorFacts facts_of(const tensor::Tensor& tensor, kernels::ThreadPool& threads);
 
 /// Makes the checkpoints of a run: hashes the values that outlive their segment, as they come.
 /// Keeps what was run where that is little. Thread-safety: as Tracer.
@@ -43,17 +72,13 @@ class CheckpointRecorder final : public graph::Tracer {
 
  private:
   void keep(const kernels::Call& call, std::span<const tensor::Tensor> outputs);
-  struct Live {
-    std::size_t maker = 0, last_reader = 0;  // nodes; behind the last one for the graph's outputs
-    std::optional<arbiter::TensorFacts> facts;
-  };
-  bool outlives(const Live& value) const;
 
   const graph::Graph& graph_;
   const receipt::ModelLeaves& model_;
   kernels::ThreadPool& threads_;
-  std::vector<Live> values_;  // by ValueId
-  std::vector<bool> ran_;     // by node
+  const Lives lives_;
+  std::map<graph::ValueId, arbiter::TensorFacts> facts_;
+  std::vector<bool> ran_;  // by node
   std::int64_t kept_bytes_left_;
   std::optional<Segment> kept_;
   std::string objection_;

@@ -57,6 +57,16 @@ Advocate::Advocate(const graph::Graph& graph, std::shared_ptr<const receipt::Mod
       run_(std::move(run)),
       voice_(std::move(voice)) {}
 
+Advocate::Advocate(graph::Session& session, std::shared_ptr<const receipt::ModelLeaves> leaves,
+                   core::Pacer* pacer)
+    : Advocate(session.graph(), std::move(leaves), pacer,
+               [&session](const Values& inputs, const graph::RunOptions& options) {
+                 return session.run(inputs, options);
+               }) {
+  planned_ = dispute::PlannedTrace::of(session);
+  session_ = &session;
+}
+
 Result<void> Advocate::check(const Argument& argument, const graph::RunOptions& options) const {
   const protocol::Job& job = argument.setup.receipt.job;
   if (options.tracer != nullptr) {
@@ -108,6 +118,10 @@ Result<void> Advocate::prepare(const Argument& argument) {
   hand.inputs = inputs;
   hand.rerun = [this, inputs](graph::Tracer& tracer, core::Pacer* pacer) {
     return rerun(inputs, tracer, pacer);
+  };
+  hand.planned = planned_;
+  hand.run_other = [this](graph::Prepared& other, std::span<const tensor::Tensor> given) {
+    return session_->run_other(other, given, *options_);
   };
   COMMENSAL_ASSIGN(dispute::Player player, dispute::Player::prepare(std::move(hand), threads_));
   player_ =

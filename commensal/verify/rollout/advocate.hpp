@@ -26,6 +26,9 @@ class Advocate {
   /// is the one that runs have where their options name none; null: none.
   Advocate(const graph::Graph& graph, std::shared_ptr<const receipt::ModelLeaves> leaves,
            core::Pacer* pacer, Run run, Voice voice = {});
+  /// An honest side, whose runs are the session's own, planned where they can be.
+  Advocate(graph::Session& session, std::shared_ptr<const receipt::ModelLeaves> leaves,
+           core::Pacer* pacer);
   Advocate(const Advocate&) = delete;
   Advocate& operator=(const Advocate&) = delete;
 
@@ -57,8 +60,10 @@ class Advocate {
   core::Pacer* pacer_;
   Run run_;
   Voice voice_;
-  kernels::ThreadPool threads_{1};  // hashes
-  const core::ManualClock clock_;   // stands still: deadlines are the ledger's business
+  std::shared_ptr<dispute::PlannedTrace> planned_;  // null: every run is traced node by node
+  graph::Session* session_ = nullptr;               // of planned_
+  kernels::ThreadPool threads_{1};                  // hashes
+  const core::ManualClock clock_;  // stands still: deadlines are the ledger's business
   arbiter::Course course_{clock_};
   std::unique_ptr<dispute::Player> player_;
   // What player_ is for.

@@ -24,10 +24,7 @@ SessionEngine::SessionEngine(noise::NoisySession session,
                              std::shared_ptr<const receipt::ModelLeaves> leaves)
     : session_(std::move(session)),
       roots_(receipt::model_roots(*leaves)),
-      advocate_(session_.graph(), std::move(leaves), session_.pacer(),
-                [this](const Values& inputs, const graph::RunOptions& options) {
-                  return session_.run(inputs, std::nullopt, options);
-                }) {}
+      advocate_(session_.session(), std::move(leaves), session_.pacer()) {}
 
 bool SessionEngine::has_made_room(const Result<Values>& answer) {
   const bool is_short = !answer && answer.error().code == core::ErrorCode::kResourceExhausted;

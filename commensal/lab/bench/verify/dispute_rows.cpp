@@ -29,25 +29,19 @@ class Table {
  public:
   Table(const Subject& subject, graph::Session& session)
       : case_(subject.graph, subject.inputs),
+        session_(session),
         honest_(dispute::rerun_on(session, case_.inputs)),
         inference_s_(run_seconds(session, subject)) {}
 
-  /// A run in the model's own order: what it packs and learns once. Error: the run's.
-  Result<void> warm_up() {
-    COMMENSAL_TRY(prepared(Side::kChallenger, honest_));
-    return {};
-  }
   /// Nothing where a lie about this node changes no output, or about its operator no dispute is
   /// proved.
   Result<std::optional<Cost>> play(std::size_t node, core::Rng& rng);
 
  private:
-  Result<Player> prepared(Side side, const dispute::Rerun& rerun) {
-    return Player::prepare(case_.hand(side, rerun), threads_);
-  }
   Result<std::optional<Player>> liar(std::size_t node, const core::Digest& truth, core::Rng& rng);
 
   Case case_;
+  graph::Session& session_;
   dispute::Rerun honest_;
   double inference_s_;
   kernels::ThreadPool threads_{1};
@@ -57,8 +51,10 @@ Result<std::optional<Player>> Table::liar(std::size_t node, const core::Digest& 
                                           core::Rng& rng) {
   for (int i = 0; i < kElementsTried; ++i) {
     const Lie lie{node, 0, static_cast<std::int64_t>(rng.next_u64() % 1000), 0x40, 3};
-    COMMENSAL_ASSIGN(auto made,
-                     prepared(Side::kProvider, dispute::lying(*case_.graph, lie, honest_)));
+    COMMENSAL_ASSIGN(
+        auto made,
+        Player::prepare(case_.hand(Side::kProvider, dispute::lying(*case_.graph, lie, honest_)),
+                        threads_));
     if (made.output_root() != truth) return std::optional<Player>(std::move(made));
   }
   return std::nullopt;
@@ -66,8 +62,8 @@ Result<std::optional<Player>> Table::liar(std::size_t node, const core::Digest& 
 
 Result<std::optional<Cost>> Table::play(std::size_t node, core::Rng& rng) {
   std::optional<Result<Player>> tells;
-  const double first_run_s =
-      cpu_seconds([&] { tells.emplace(prepared(Side::kChallenger, honest_)); });
+  const double first_run_s = cpu_seconds(
+      [&] { tells.emplace(Player::prepare(case_.honest(Side::kChallenger, session_), threads_)); });
   if (!*tells) return tl::unexpected(tells->error());
   COMMENSAL_ASSIGN(auto bent, liar(node, (*tells)->output_root(), rng));
   if (!bent) return std::nullopt;
@@ -101,7 +97,6 @@ Result<std::vector<bench::Row>> dispute_rows(const Subject& subject, int count, 
                                              bool has_limits) {
   COMMENSAL_ASSIGN(auto session, graph::Session::create(subject.graph, {.threads = 1}));
   Table table(subject, session);
-  COMMENSAL_TRY(table.warm_up());
   core::CounterRng rng(seed, 5);
   std::vector<double> inferences, mib;
   Cost worst;
