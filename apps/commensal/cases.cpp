@@ -52,9 +52,9 @@ Result<std::optional<cases::Brief>> Litigant::next(const std::optional<core::Dig
 }
 
 Result<std::string> Litigant::answer(const cases::Brief& brief, Side side,
-                                     const tensor::NamedTensors& inputs) {
+                                     const receipt::StepTask& task) {
   COMMENSAL_ASSIGN(const core::Path model, model_file(brief.model, brief.version, brief.content));
-  COMMENSAL_ASSIGN(ledger::Body body, party_.next(brief.at(), side, inputs, model, key_,
+  COMMENSAL_ASSIGN(ledger::Body body, party_.next(brief.at(), side, task, model, key_,
                                                   {.ops_max = limits::kReplayOpsMax}));
   std::string name(ledger::name_of(body));
   COMMENSAL_TRY(book(std::move(body)));

@@ -26,10 +26,10 @@ class Litigant {
   /// A case in which it is its turn: one of those in which it is accused, or that of this subject,
   /// which it has accused; none: in none. Errors: the client's, kDataLoss.
   core::Result<std::optional<cases::Brief>> next(const std::optional<core::Digest>& subject = {});
-  /// What this side says next goes into the ledger. `inputs` are those of the step. Returns its
-  /// name. Errors: those of cases::Party::next() and of the client.
+  /// What this side says next goes into the ledger. `task` is the step. Returns its name.
+  /// Errors: those of cases::Party::next() and of the client.
   core::Result<std::string> answer(const cases::Brief& brief, arbiter::Side side,
-                                   const tensor::NamedTensors& inputs);
+                                   const receipt::StepTask& task);
   /// Into the gateway's ledger, signed by the key.
   core::Result<void> book(ledger::Body body);
   /// The file of a gateway's model, fetched where it is not kept. Error: kDataLoss (another file).

@@ -94,8 +94,9 @@ Result<bool> DemoAuditor::defend() {
   COMMENSAL_ASSIGN(const core::Bytes given, client_.next_case(address()));
   if (given.empty()) return false;
   COMMENSAL_ASSIGN(const auto brief, protocol::decode<cases::Brief>(given));
+  if (!brief.task) return core::fail(core::ErrorCode::kDataLoss, "a case without its step");
   COMMENSAL_ASSIGN(ledger::Body body,
-                   party_.next(brief.at(), arbiter::Side::kProvider, brief.inputs, model_, key_));
+                   party_.next(brief.at(), arbiter::Side::kProvider, *brief.task, model_, key_));
   COMMENSAL_TRY(book(std::move(body)));
   return true;
 }

@@ -2,10 +2,9 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
 #include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/serve/cases/accusation.hpp>
 #include <commensal/serve/cases/brief.hpp>
 #include <commensal/trade/pay/ledger/journal.hpp>
-#include <commensal/verify/receipt/opening.hpp>
-#include <commensal/verify/receipt/roots.hpp>
 #include <cstdlib>
 
 #include <tests/e2e/disputes.hpp>
@@ -204,10 +203,9 @@ void Disputes::frame(client::Client& client, const crypto::SecretKey& key, const
   ASSERT_TRUE(info) << info.error().message;
   const auto opening = protocol::decode<receipt::Opening>(*client.opening(receipt));
   ASSERT_TRUE(opening) << opening.error().message;
-  send(client, key,
-       ledger::Accuse{*info->receipt, receipt::state_root(opening->task.inputs),
-                      opening->task.input_salt, receipt::state_root(opening->outputs),
-                      opening->output_salt, std::nullopt});
+  const auto grounds = cases::grounds_of(*opening);
+  ASSERT_TRUE(grounds) << grounds.error().message;
+  send(client, key, cases::accusation_of(*info->receipt, *opening, *grounds));
   const auto engines = sim::make_bf16_cheat();
   std::unique_ptr<rollout::Engine> engine;
   cases::Party party([&](const protocol::Job& job, const core::Path& file,
@@ -227,8 +225,8 @@ void Disputes::frame(client::Client& client, const crypto::SecretKey& key, const
     }
     const auto brief = protocol::decode<cases::Brief>(*given);
     ASSERT_TRUE(brief) << brief.error().message;
-    const auto body = party.next(brief->at(), arbiter::Side::kChallenger, opening->task.inputs,
-                                 network.file, key);
+    const auto body =
+        party.next(brief->at(), arbiter::Side::kChallenger, opening->task, network.file, key);
     ASSERT_TRUE(body) << body.error().message;
     send(client, key, *body);
     if (HasFatalFailure()) return;

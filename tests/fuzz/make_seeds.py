@@ -185,6 +185,10 @@ def rollout_seeds():
         + struct.pack(">I", 1) + digest + first)
     put("rollout", "rollout", b"\1\1" + job + digest + state)
     put("rollout", "step", b"\2\1" + b"\2" + receipt + digest * 2 + state)
+    of_root = struct.pack(">I", 1) + b"x" + struct.pack(">BBQI", 1, 1, 2, 0) + digest
+    in_full = struct.pack(">I", 1) + b"y" + struct.pack(">BBQI", 1, 1, 1, 4) + bytes(36)
+    put("rollout", "origin", b"\4\1" + digest * 2 + struct.pack(">I", 2) + of_root + in_full
+        + b"\1" + receipt + digest + struct.pack(">I", 1) + in_full)
 
 
 def ticket_seeds():

@@ -2,6 +2,7 @@
 // What is kept and shown of jobs and their steps: the first byte chooses. What decodes has this one
 // encoding, and checking it takes any values.
 #include <algorithm>
+#include <commensal/verify/receipt/origin.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/rollout/record.hpp>
 #include <tests/fuzz/fuzz.hpp>
@@ -17,13 +18,17 @@ void read(core::ByteView bytes) {
   const auto again = protocol::encode_stored(*decoded);
   core::check(again && std::ranges::equal(*again, bytes), "one value has one encoding");
   if constexpr (std::is_same_v<T, receipt::Opening>) {
-    if (decoded->task.step < 1000) (void)receipt::input_root_of(decoded->task);
+    const receipt::StepTask& task = decoded->task;
+    if (task.step >= 1000) return;
+    const auto full = receipt::input_root_of(task);
+    const auto shown = receipt::input_root_of(receipt::origin_of(task), task.job, task.step);
+    core::check(!shown || !full || *shown == *full, "what is shown leads to the step's input root");
   }
 }
 
 constexpr void (*kReaders[])(core::ByteView) = {read<receipt::Opening>, read<rollout::JobRecord>,
                                                 read<rollout::StepRecord>,
-                                                read<receipt::Assignment>};
+                                                read<receipt::Assignment>, read<receipt::Origin>};
 
 }  // namespace
 

@@ -11,7 +11,6 @@
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/serve/cases/accusation.hpp>
 #include <commensal/verify/receipt/replay.hpp>
-#include <commensal/verify/receipt/roots.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -102,7 +101,7 @@ Result<std::optional<Json>> argue(client::Client& client, Litigant& litigant,
     COMMENSAL_ASSIGN(const auto brief, litigant.next(receipt));
     if (!brief) return true;
     COMMENSAL_ASSIGN(const std::string said,
-                     litigant.answer(*brief, Side::kChallenger, evidence.opening.task.inputs));
+                     litigant.answer(*brief, Side::kChallenger, evidence.opening.task));
     say(fmt::format("{}: {}", status, said));
     return true;
   };
@@ -138,11 +137,9 @@ Result<int> accuse(const AccuseArguments& options) {
     const std::string address = crypto::to_text(key.address());
     COMMENSAL_ASSIGN(const Json now, balances_of(client, address));
     COMMENSAL_TRY(check_bond(client, address, now));
-    COMMENSAL_TRY(
-        send_transaction(client, key, now,
-                         cases::accusation_of(evidence.receipt, evidence.opening,
-                                              receipt::state_root(evidence.opening.task.inputs),
-                                              receipt::state_root(evidence.opening.outputs))));
+    COMMENSAL_ASSIGN(const cases::Grounds grounds, cases::grounds_of(evidence.opening));
+    COMMENSAL_TRY(send_transaction(
+        client, key, now, cases::accusation_of(evidence.receipt, evidence.opening, grounds)));
     say("accused: its provider has a day or so to answer; after Ctrl-C the same command goes on");
   }
   COMMENSAL_ASSIGN(const auto ended, argue(client, litigant, *id, key, evidence));

@@ -77,8 +77,11 @@ class Audits {
  private:
   /// As a provider would: everybody answers for what it has signed.
   Result<void> defend(const cases::Brief& brief) {
+    if (!brief.task) {
+      return core::fail(core::ErrorCode::kDataLoss, "the gateway gave a case without its step");
+    }
     COMMENSAL_ASSIGN(const std::string said,
-                     litigant_.answer(brief, arbiter::Side::kProvider, brief.inputs));
+                     litigant_.answer(brief, arbiter::Side::kProvider, *brief.task));
     say(fmt::format("accused of a false report, {}: {}", protocol::name_of(brief.status), said));
     return {};
   }

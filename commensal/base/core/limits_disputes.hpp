@@ -13,6 +13,9 @@ inline constexpr std::uint64_t kJobValidMsMax = 90ull * 86'400'000;
 inline constexpr std::size_t kCaseMovesMax = 1 << 12;  // of both sides, while it is disputed
 inline constexpr std::size_t kCoursesMax = 32;         // disputes that are followed move by move
 inline constexpr std::uint64_t kDisputeListMax = 32;   // elements (arbiter::is_list)
+// A rollout's state that an accusation shows, because noise goes onto it; and all that it shows.
+inline constexpr std::uint64_t kOriginStateBytesMax = 1 << 18;
+inline constexpr std::size_t kOriginBytesMax = 1 << 19;
 inline constexpr std::int64_t kDisputeKeptBytesMax = 128 << 20;  // of a run, by one player
 
 }  // namespace commensal::limits

@@ -9,7 +9,7 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-Result<void> KnowingArbiter::check(const ledger::Dispute& dispute) const {
+Result<void> KnowingArbiter::check(const ledger::Dispute& dispute, core::ByteView) const {
   if (protocol::commit_input(dispute.input_root, dispute.input_salt) !=
       dispute.receipt.job.input_commitment) {
     return fail(ErrorCode::kInvalidArgument, "the inputs do not open c_0");

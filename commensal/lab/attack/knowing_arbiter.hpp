@@ -16,7 +16,7 @@ class KnowingArbiter final : public ledger::Arbiter {
   void learn(const core::Digest& input_root, const core::Digest& output_root) {
     right_.insert_or_assign(input_root, output_root);
   }
-  core::Result<void> check(const ledger::Dispute& dispute) const override;
+  core::Result<void> check(const ledger::Dispute& dispute, core::ByteView origin) const override;
   core::Result<ledger::Standing> stand(const ledger::Dispute& dispute,
                                        std::span<const Said> moves) const override;
 
@@ -27,7 +27,7 @@ class KnowingArbiter final : public ledger::Arbiter {
 /// The control: takes the accuser's word.
 class CredulousArbiter final : public ledger::Arbiter {
  public:
-  core::Result<void> check(const ledger::Dispute&) const override { return {}; }
+  core::Result<void> check(const ledger::Dispute&, core::ByteView) const override { return {}; }
   core::Result<ledger::Standing> stand(const ledger::Dispute& dispute,
                                        std::span<const Said> moves) const override;
 };

@@ -66,13 +66,9 @@ Result<std::shared_ptr<const graph::Graph>> in_bf16(const graph::Graph& exact) {
 using Loaded = Result<std::unique_ptr<rollout::Engine>>;
 using Feeds = std::vector<protocol::Feed>;
 
-Loaded no_rollouts() {
-  return core::fail(core::ErrorCode::kUnsupported, "this provider computes no rollouts");
-}
-
 class Bf16Engine final : public rollout::Engine {
  public:
-  Bf16Engine(graph::Session session, std::shared_ptr<const receipt::ModelLeaves> leaves,
+  Bf16Engine(noise::NoisySession session, std::shared_ptr<const receipt::ModelLeaves> leaves,
              std::shared_ptr<const graph::Graph> exact)
       : session_(std::move(session)),
         roots_(receipt::model_roots(*leaves)),
@@ -82,11 +78,15 @@ class Bf16Engine final : public rollout::Engine {
   const receipt::ModelRoots& roots() const override { return roots_; }
   const graph::Graph& graph() const override { return session_.graph(); }
 
-  Result<Values> run(std::uint64_t, const Values& inputs, const std::optional<noise::Noise>&,
+  /// Noise onto a value inside the graph it leaves out.
+  Result<Values> run(std::uint64_t, const Values& inputs, const std::optional<noise::Noise>& noise,
                      const graph::RunOptions& options) override {
-    Values rounded;
-    for (const Tensor& value : inputs) rounded.push_back(round_to_bf16(value));
-    return session_.run(rounded, options);
+    Values given = inputs;
+    if (noise) {
+      COMMENSAL_ASSIGN(given, session_.disturbed(inputs, *noise));
+    }
+    for (Tensor& value : given) value = round_to_bf16(value);
+    return session_.run(given, std::nullopt, options);
   }
   Result<rollout::Counsel> argue(const rollout::Argument& argument,
                                  const graph::RunOptions& options) override {
@@ -94,7 +94,7 @@ class Bf16Engine final : public rollout::Engine {
   }
 
  private:
-  graph::Session session_;
+  noise::NoisySession session_;
   receipt::ModelRoots roots_;  // of the model it was asked to run
   Stubborn stubborn_;
 };
@@ -102,10 +102,9 @@ class Bf16Engine final : public rollout::Engine {
 class Bf16Factory final : public rollout::EngineFactory {
  public:
   Loaded load(const core::Path& model_file, const Feeds& feeds, const std::stop_token&) override {
-    if (!feeds.empty()) return no_rollouts();
     COMMENSAL_ASSIGN(const auto exact, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(const auto cheap, in_bf16(*exact));
-    COMMENSAL_ASSIGN(auto session, graph::Session::create(cheap, {}));
+    COMMENSAL_ASSIGN(auto session, noise::NoisySession::create(cheap, {}, feeds));
     auto leaves = std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(*exact));
     return std::make_unique<Bf16Engine>(std::move(session), std::move(leaves), exact);
   }

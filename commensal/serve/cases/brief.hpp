@@ -17,8 +17,8 @@ struct Brief {
   std::vector<ledger::Arbiter::Said> moves;
   std::string model;  // "owner/model"
   std::uint32_t version = 0;
-  core::Digest content{};  // SHA-256 of the file
-  tensor::NamedTensors inputs;
+  core::Digest content{};                 // SHA-256 of the file
+  std::optional<receipt::StepTask> task;  // none: who has accused has it
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -29,7 +29,7 @@ struct Brief {
     archive.field("model", self.model);
     archive.field("version", self.version);
     archive.field("content", self.content);
-    archive.field("inputs", self.inputs);
+    archive.field("task", self.task);
   }
   Case at() const { return {key, dispute, status, moves}; }
 };

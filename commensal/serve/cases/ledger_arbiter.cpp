@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/serve/cases/ledger_arbiter.hpp>
 #include <commensal/verify/arbiter/parting.hpp>
+#include <commensal/verify/receipt/origin.hpp>
 
 namespace commensal::cases {
 
@@ -44,11 +45,24 @@ arbiter::Setup setup_of(const ledger::Dispute& dispute) {
   return made;
 }
 
-Result<void> LedgerArbiter::check(const ledger::Dispute& dispute) const {
+Result<void> LedgerArbiter::check(const ledger::Dispute& dispute, core::ByteView origin) const {
   COMMENSAL_TRY(arbiter::Referee::open(setup_of(dispute), clock_));
-  if (arbiter::has_fixed_input(dispute.receipt.job)) return {};
-  return core::fail(core::ErrorCode::kUnsupported,
-                    "what the step was computed from is not fixed by the job");
+  const protocol::Receipt& receipt = dispute.receipt;
+  if (arbiter::has_fixed_input(receipt.job)) {
+    if (origin.empty()) return {};
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "origin: expected none, c_0 alone opens the inputs");
+  }
+  const auto shown = protocol::decode<receipt::Origin>(origin);
+  if (!shown) {  // never for auditors to decide: whoever accuses can do it right
+    return core::fail(core::ErrorCode::kInvalidArgument, "origin: {}", shown.error().message);
+  }
+  COMMENSAL_ASSIGN(const core::Digest root,
+                   receipt::input_root_of(*shown, receipt.job, receipt.step));
+  if (root == dispute.input_root) return {};
+  return core::fail(core::ErrorCode::kDataLoss,
+                    "the input root is {}, but the step's state and noise have {}",
+                    core::to_hex(dispute.input_root), core::to_hex(root));
 }
 
 Result<ledger::Standing> LedgerArbiter::stand(const ledger::Dispute& dispute,

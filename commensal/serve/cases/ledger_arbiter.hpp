@@ -16,13 +16,14 @@ namespace commensal::cases {
 arbiter::Setup setup_of(const ledger::Dispute& dispute);
 std::vector<arbiter::Said> said_by_sides(std::span<const ledger::Arbiter::Said> moves);
 
-/// The rules of disputes for a ledger: those of arbiter::Referee. The disputes that were asked
+/// The rules of disputes for a ledger: those of arbiter::Referee; of a rollout's step after what
+/// shows its input root (receipt::Origin). The disputes that were asked
 /// about last are kept, so that each of their moves is judged once; whatever is not kept, after a
 /// start or where a move was taken back, is made of the moves that are given. Thread-safety: any
 /// thread.
 class LedgerArbiter final : public ledger::Arbiter {
  public:
-  core::Result<void> check(const ledger::Dispute& dispute) const override;
+  core::Result<void> check(const ledger::Dispute& dispute, core::ByteView origin) const override;
   core::Result<ledger::Standing> stand(const ledger::Dispute& dispute,
                                        std::span<const Said> moves) const override;
 

@@ -3,7 +3,8 @@
 #include <commensal/base/protocol/verdict.hpp>
 #include <commensal/serve/cases/party.hpp>
 #include <commensal/verify/arbiter/moves.hpp>
-#include <commensal/verify/receipt/replay.hpp>
+#include <commensal/verify/arbiter/parting.hpp>
+#include <commensal/verify/receipt/shown.hpp>
 
 namespace commensal::cases {
 
@@ -40,14 +41,27 @@ Result<void> check_own_case(const Case& at, const crypto::SecretKey& key) {
   return core::fail(ErrorCode::kDataLoss, "an accusation that is not about what was signed here");
 }
 
+/// That what it was computed from is what both have signed: of another gift from whom it may harm
+/// an honest side would make other outputs, and concede. What c_0 alone opens Engine::argue holds
+/// against the dispute, once.
+Result<tensor::NamedTensors> inputs_of(const Case& at, const receipt::StepTask& task) {
+  const protocol::Receipt& receipt = at.dispute.receipt;
+  if (!(task.job == receipt.job) || task.step != receipt.step) {
+    return core::fail(ErrorCode::kDataLoss, "what is shown of an accusation is of another step");
+  }
+  if (arbiter::has_fixed_input(receipt.job)) return task.inputs;
+  return receipt::step_inputs(task);
+}
+
 }  // namespace
 
-Result<ledger::Body> Party::next(const Case& at, Side side, const tensor::NamedTensors& inputs,
+Result<ledger::Body> Party::next(const Case& at, Side side, const receipt::StepTask& task,
                                  const core::Path& model, const crypto::SecretKey& key,
                                  const graph::RunOptions& options) {
   const core::Digest& subject = at.key.subject;
   const crypto::Address& accuser = at.key.accuser;
   if (side == Side::kProvider) COMMENSAL_TRY(check_own_case(at, key));
+  COMMENSAL_ASSIGN(const tensor::NamedTensors inputs, inputs_of(at, task));
   COMMENSAL_ASSIGN(rollout::Engine* const engine,
                    engines_(at.dispute.receipt.job, model, options.cancel));
   rollout::Argument argument;

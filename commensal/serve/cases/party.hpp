@@ -5,6 +5,7 @@
 #include <commensal/serve/cases/ledger_arbiter.hpp>
 #include <commensal/trade/pay/ledger/cases.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 #include <commensal/verify/rollout/engine.hpp>
 #include <functional>
 #include <stop_token>
@@ -34,12 +35,12 @@ class Party {
 
   /// What this side says next: an accused provider contests where it gets the outputs that it
   /// signed when it computes the step again, and concedes where it does not (cards do flip bits).
-  /// `inputs` are those of the step, `model` is its file. A case takes a run of the model or two,
-  /// again where its engine has played another meanwhile, or was dropped. Precondition: has_turn().
-  /// Errors: those of the engines and of Engine::argue.
-  core::Result<ledger::Body> next(const Case& at, arbiter::Side side,
-                                  const tensor::NamedTensors& inputs, const core::Path& model,
-                                  const crypto::SecretKey& key,
+  /// `task` is that step, `model` its file. A case takes a run of the model or two, again where its
+  /// engine has played another meanwhile, or was dropped. Precondition: has_turn().
+  /// Errors: kDataLoss (not what this side, or both, have signed), receipt::step_inputs()', those
+  /// of the engines and of Engine::argue.
+  core::Result<ledger::Body> next(const Case& at, arbiter::Side side, const receipt::StepTask& task,
+                                  const core::Path& model, const crypto::SecretKey& key,
                                   const graph::RunOptions& options = {});
 
  private:

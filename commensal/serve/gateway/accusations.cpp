@@ -4,7 +4,7 @@
 #include <commensal/serve/cases/accusation.hpp>
 #include <commensal/serve/gateway/accusations.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
-#include <commensal/verify/receipt/roots.hpp>
+#include <utility>
 
 namespace commensal::gateway {
 
@@ -29,7 +29,7 @@ core::Digest receipt_of(const CaseRow& row) {
 struct Accusations::Material {
   ReceiptRecord record;
   receipt::Opening opening;
-  core::Digest input_root{}, output_root{};
+  cases::Grounds grounds;
 };
 
 Accusations::Accusations(const Dependencies& deps)
@@ -125,8 +125,8 @@ void Accusations::accuse(const core::Digest& subject, const Material& material) 
     return void(due_.erase(subject));
   }
   const auto booked = deps_.bank.durably([&]() -> Result<void> {
-    COMMENSAL_TRY(deps_.bank.submit(cases::accusation_of(
-        receipt, material.opening, material.input_root, material.output_root, due.report)));
+    COMMENSAL_TRY(deps_.bank.submit(
+        cases::accusation_of(receipt, material.opening, material.grounds, due.report)));
     return {};
   });
   deps_.events.report(booked);
@@ -161,8 +161,7 @@ void Accusations::with_material(const core::Digest& receipt,
           if (made->record.is_in_file) {
             COMMENSAL_ASSIGN(made->opening, folder.opening(made->record.id()));
           }
-          made->input_root = receipt::state_root(made->opening.task.inputs);
-          made->output_root = receipt::state_root(made->opening.outputs);
+          COMMENSAL_ASSIGN(made->grounds, cases::grounds_of(made->opening));
           return {};
         }();
       },
@@ -222,8 +221,8 @@ void Accusations::compute(const Key& key, const MaterialPtr& material) {
       core::Loop::Lane::kComputing,
       [body, material, party = party_, at = case_of(key, *row), secret = &deps_.key,
        path = deps_.hub.path_of(material->record.model_content), stop = closing_.get_token()] {
-        *body = party->next(at, arbiter::Side::kChallenger, material->opening.task.inputs, path,
-                            *secret, {.cancel = stop, .ops_max = limits::kReplayOpsMax});
+        *body = party->next(at, arbiter::Side::kChallenger, material->opening.task, path, *secret,
+                            {.cancel = stop, .ops_max = limits::kReplayOpsMax});
       },
       [this, body, key] { say(key, *std::move(body)); });
 }
@@ -287,11 +286,11 @@ std::optional<cases::Brief> Accusations::next(const crypto::Address& party, arbi
     if (!record || (wanted.account && record->account != *wanted.account)) continue;
     const cases::Case at = case_of(key, row);
     if (!cases::has_turn(at, side, deps_.bank.arbiter())) continue;
-    tensor::NamedTensors inputs;
+    std::optional<receipt::StepTask> task;
     if (!accuses) {
       auto shown = show(receipt_of(row));
       if (!shown) continue;
-      inputs = std::move(shown->second.inputs);
+      task = std::move(shown->second);
     }
     return cases::Brief{key,
                         at.dispute,
@@ -300,7 +299,7 @@ std::optional<cases::Brief> Accusations::next(const crypto::Address& party, arbi
                         record->model,
                         record->version,
                         record->model_content,
-                        std::move(inputs)};
+                        std::move(task)};
   }
   return std::nullopt;
 }
@@ -375,8 +374,13 @@ void Accusations::tell_on(rpc::GatewayPort::StreamId stream, const Key& key,
   if (material != nullptr) {
     told = {stream, 0, row.status};
     deps_.roster.grant(stream, material->record.model_content);
+    receipt::StepTask task = material->opening.task;
+    auto inputs = std::exchange(task.inputs, {});
+    auto before = std::exchange(task.outputs_before, {});
     peer->stream->send(rpc::Accused{protocol::encode_stored(row.dispute).value_or(core::Bytes()),
-                                    material->record.model_content, material->opening.task.inputs});
+                                    material->record.model_content,
+                                    protocol::encode_stored(task).value_or(core::Bytes()),
+                                    std::move(inputs), std::move(before)});
   }
   const auto moves = ledger::moves_of(deps_.bank.state(), key);
   rpc::CaseMoves news{key.subject,

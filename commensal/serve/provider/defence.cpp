@@ -34,15 +34,18 @@ void Defence::on_connect() {
 
 void Defence::handle(rpc::Accused message) {
   const auto dispute = protocol::decode_stored<ledger::Dispute>(message.dispute);
+  auto task = protocol::decode_stored<receipt::StepTask>(message.task);
   const crypto::Address own = deps_.key.address();
-  if (!dispute || dispute->accused != own || dispute->receipt.job.provider != own) return;
+  if (!dispute || !task || dispute->accused != own || dispute->receipt.job.provider != own) return;
   const Key key{protocol::receipt_id(dispute->receipt.body()), dispute->accuser};
   if (cases_.size() >= limits::kCasesMax && !cases_.contains(key)) return;
   auto known = std::make_shared<Known>();
   known->at.key = key;
   known->at.dispute = *dispute;
   known->model = message.model;
-  known->inputs = std::move(message.inputs);
+  known->task = *std::move(task);
+  known->task.inputs = std::move(message.inputs);
+  known->task.outputs_before = std::move(message.outputs_before);
   cases_[key] = std::move(known);
 }
 
@@ -100,7 +103,7 @@ void Defence::answer(const Key& key) {
                            deps.executor->engine(known->model, job.feeds, file, token, cancel));
           return engine.get();
         });
-        *body = party.next(at, arbiter::Side::kProvider, known->inputs, path, deps.key,
+        *body = party.next(at, arbiter::Side::kProvider, known->task, path, deps.key,
                            {.cancel = deps.closing, .ops_max = limits::kReplayOpsMax});
       },
       [self = shared_from_this(), body, key, known, stream = stream_,

@@ -48,7 +48,7 @@ class Defence final : public std::enable_shared_from_this<Defence> {
   struct Known {
     cases::Case at;
     core::Digest model{};
-    tensor::NamedTensors inputs;
+    receipt::StepTask task;
     int tries = 0;  // to answer what was said last
     /// How much the case had of its own when it said what is under way.
     std::optional<std::pair<ledger::CaseStatus, std::size_t>> said;

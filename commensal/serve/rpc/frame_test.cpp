@@ -90,7 +90,7 @@ std::vector<ToProvider> all_to_provider() {
           Begin{digest_of(5), 17, digest_of(6)},
           Countersign{{{digest_of(8), 1, some_signature()}, {digest_of(9), 2, some_signature()}}},
           Withdraw{{digest_of(7), digest_of(9)}},
-          Accused{{1, 2, 3}, digest_of(2), some_tensors()},
+          Accused{{1, 2, 3}, digest_of(2), {4}, some_tensors(), some_tensors()},
           CaseMoves{digest_of(1), {}, "accused", 2, {{true, {4, 5}}, {false, {6}}}}};
 }
 
@@ -201,7 +201,7 @@ void refuse_bent(const std::vector<Message>& all) {
     wire::Frame fewer = frame;
     fewer.mutable_tensors()->RemoveLast();
     EXPECT_THAT(refusal<Message>(std::move(fewer)),
-                HasSubstr("puts: 'empty': the frame has no elements of it"));
+                HasSubstr(": 'empty': the frame has no elements of it"));
   }
 }
 

@@ -186,13 +186,17 @@ struct Accused {
 
   core::Bytes dispute;   // ledger::Dispute, encoded
   core::Digest model{};  // SHA-256 of the model file, which it may fetch
+  core::Bytes task;      // receipt::StepTask, encoded without its tensors, which are
   tensor::NamedTensors inputs;
+  tensor::NamedTensors outputs_before;
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("dispute", self.dispute);
     archive.field("model", self.model);
+    archive.field("task", self.task);
     archive.field("inputs", self.inputs);
+    archive.field("outputs_before", self.outputs_before);
   }
 };
 /// How that stands, and what both sides have said from move number `from` on.

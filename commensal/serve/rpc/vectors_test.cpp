@@ -103,7 +103,11 @@ std::vector<ToProvider> to_provider() {
                   6, 7, Amount(8), Amount::from_words(1, 0), Amount(10), 11, true},
           Reveal{(1ull << 32) + 7, h("value")},
           Outcomes{{{h("ticket"), "pay", Amount(7)}, {h("ticket 2"), "slash", Amount(0)}}},
-          Accused{{1, 2, 3}, h("model"), {{"x", tensor::Tensor::of<float>({2, 1}, floats)}}},
+          Accused{{1, 2, 3},
+                  h("model"),
+                  {4, 5},
+                  {{"x", tensor::Tensor::of<float>({2, 1}, floats)}},
+                  {{"flag", tensor::Tensor::of<bool>({}, flag)}}},
           CaseMoves{
               h("receipt"), address_of("auditor"), "contested", 5, {{true, {7, 8}}, {false, {}}}}};
 }

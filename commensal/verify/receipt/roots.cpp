@@ -134,17 +134,23 @@ Digest root_of_state(const tensor::NamedTensors& tensors, const RootOf& root_of)
 
 }  // namespace
 
-Digest tensor_root(const tensor::Tensor& tensor) {
-  Writer header;
-  write(header, tensor.type());
-  if (tensor.dtype() == tensor::DType::kString) {
-    Writer elements;
-    for (const std::string_view text : tensor.strings()) elements.bytes(core::as_bytes(text));
-    return crypto::tagged_hash("commensal/tensor/v1", header.written(),
-                               crypto::merkle_root_of_bytes(elements.written()));
+Digest elements_root(const tensor::Tensor& tensor) {
+  if (tensor.dtype() != tensor::DType::kString) {
+    return crypto::merkle_root_of_bytes(tensor.bytes());
   }
-  return crypto::tagged_hash("commensal/tensor/v1", header.written(),
-                             crypto::merkle_root_of_bytes(tensor.bytes()));
+  Writer elements;
+  for (const std::string_view text : tensor.strings()) elements.bytes(core::as_bytes(text));
+  return crypto::merkle_root_of_bytes(elements.written());
+}
+
+Digest tensor_root(const tensor::TensorType& type, const Digest& elements_root) {
+  Writer header;
+  write(header, type);
+  return crypto::tagged_hash("commensal/tensor/v1", header.written(), elements_root);
+}
+
+Digest tensor_root(const tensor::Tensor& tensor) {
+  return tensor_root(tensor.type(), elements_root(tensor));
 }
 
 Digest state_root(const tensor::NamedTensors& tensors) {

@@ -13,6 +13,9 @@ namespace commensal::receipt {
 
 /// dtype, shape and the Merkle root over 1 KiB leaves of the element bytes.
 core::Digest tensor_root(const tensor::Tensor& tensor);
+/// The last of these three, and what all of them make.
+core::Digest elements_root(const tensor::Tensor& tensor);
+core::Digest tensor_root(const tensor::TensorType& type, const core::Digest& elements_root);
 
 /// The Merkle root over the tensors' names and roots, in the order given (a graph's own order).
 core::Digest state_root(const tensor::NamedTensors& tensors);

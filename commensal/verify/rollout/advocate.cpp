@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/verify/arbiter/parting.hpp>
 #include <commensal/verify/rollout/advocate.hpp>
 
 namespace commensal::rollout {
@@ -73,9 +72,6 @@ Result<void> Advocate::check(const Argument& argument, const graph::RunOptions& 
     return fail(ErrorCode::kUnsupported, "who argues traces the runs itself");
   }
   COMMENSAL_TRY(check_bounds(argument));
-  if (!arbiter::has_fixed_input(job)) {
-    return fail(ErrorCode::kUnsupported, "no dispute about a rollout's step is played here yet");
-  }
   COMMENSAL_TRY(receipt::check_model(job, roots_));
   if (argument.inputs.size() != graph_.inputs.size() || has_texts(argument.inputs)) {
     return fail(ErrorCode::kInvalidArgument, "{} inputs, expected {} of numbers",

@@ -16,7 +16,7 @@ namespace commensal::rollout {
 /// anew from the moves. Thread-safety: one thread at a time.
 class Advocate {
  public:
-  /// The run that the side stands by, without noise.
+  /// The run that the side stands by; noise is in its inputs already.
   using Run = std::function<core::Result<receipt::Values>(const receipt::Values& inputs,
                                                           const graph::RunOptions& options)>;
   /// What the moves of a side are made by: what lab/'s liars differ in.
@@ -34,9 +34,8 @@ class Advocate {
 
   /// `options` are those of each of the runs. Errors: kFailedPrecondition (not this model, nor this
   /// numeric specification; moves that no arbiter would have accepted; what Player says),
-  /// kUnsupported (a step of a rollout or with noise; no trace of this model; a tracer),
-  /// kInvalidArgument (inputs that are not the step's), kResourceExhausted, those of the referee
-  /// and of the runs.
+  /// kUnsupported (no trace of this model; a tracer), kInvalidArgument (inputs that do not have the
+  /// dispute's root), kResourceExhausted, those of the referee and of the runs.
   core::Result<Counsel> argue(const Argument& argument, const graph::RunOptions& options);
 
   /// Whether it keeps tensors, in the memory of the session.

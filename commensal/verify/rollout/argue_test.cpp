@@ -137,9 +137,6 @@ TEST_F(Refusals, OfSetupsInputsAndMovesThatDoNotFit) {
   other.setup.input_salt[0] ^= 1;
   expect(ErrorCode::kDataLoss, other);
   other = right_;
-  other.setup.receipt.job.steps = 2;
-  expect(ErrorCode::kUnsupported, other);
-  other = right_;
   other.inputs.clear();
   expect(ErrorCode::kInvalidArgument, other);
   other = right_;

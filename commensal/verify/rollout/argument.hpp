@@ -14,7 +14,7 @@ using arbiter::Said;
 struct Argument {
   arbiter::Setup setup;
   arbiter::Side side = arbiter::Side::kProvider;
-  receipt::Values inputs;   // of the step, in the graph's order
+  receipt::Values inputs;   // of the step, noise included, in the graph's order
   std::vector<Said> moves;  // all so far, in the order in which they were accepted
 };
 

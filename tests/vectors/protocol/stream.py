@@ -44,7 +44,8 @@ def to_provider():
     yield "reveal", 72, u(2**32 + 7, 8) + h("value"), ()
     yield "outcomes", 73, listed([h("ticket") + text("pay") + u(7, 16),
                                   h("ticket 2") + text("slash") + u(0, 16)]), ()
-    yield "accused", 74, u(3, 4) + b"\1\2\3" + h("model") + tensors(INPUTS[:1]), INPUTS[:1]
+    yield "accused", 74, (u(3, 4) + b"\1\2\3" + h("model") + u(2, 4) + b"\4\5"
+                          + tensors(INPUTS[:1]) + tensors(INPUTS[1:2])), INPUTS[:2]
     yield "case moves", 75, (h("receipt") + address(AUDITOR_KEY) + text("contested") + u(5, 4)
                              + listed([b"\1" + u(2, 4) + b"\7\10", b"\0" + u(0, 4)])), ()
 

@@ -63,6 +63,36 @@ class LazyFactory final : public rollout::EngineFactory {
   }
 };
 
+/// Stands by what it computed with another weight.
+class RolloutCheat final : public rollout::Engine {
+ public:
+  RolloutCheat(std::unique_ptr<serial::CheatEngine> cheat,
+               const std::shared_ptr<const graph::Graph>& exact)
+      : cheat_(std::move(cheat)),
+        stubborn_(exact,
+                  std::make_shared<const receipt::ModelLeaves>(receipt::model_leaves(*exact)),
+                  [this](const Values& inputs) { return run(argued_, inputs, std::nullopt, {}); }) {
+  }
+
+  const receipt::ModelRoots& roots() const override { return cheat_->roots(); }
+  const graph::Graph& graph() const override { return cheat_->graph(); }
+  Result<Values> run(std::uint64_t step, const Values& inputs,
+                     const std::optional<noise::Noise>& noise,
+                     const graph::RunOptions& options) override {
+    return cheat_->run(step, inputs, noise, options);
+  }
+  Result<rollout::Counsel> argue(const rollout::Argument& argument,
+                                 const graph::RunOptions& options) override {
+    argued_ = argument.setup.receipt.step;
+    return stubborn_.argue(argument, options);
+  }
+
+ private:
+  std::unique_ptr<serial::CheatEngine> cheat_;
+  Stubborn stubborn_;
+  std::uint64_t argued_ = 1;
+};
+
 class RolloutCheatFactory final : public rollout::EngineFactory {
  public:
   explicit RolloutCheatFactory(serial::Lies lies) : lies_(std::move(lies)) {}
@@ -71,7 +101,7 @@ class RolloutCheatFactory final : public rollout::EngineFactory {
     if (feeds.empty()) return rollout::SessionEngineFactory({}).load(model_file, feeds, cancel);
     COMMENSAL_ASSIGN(const auto graph, graph::onnx::import_file(model_file));
     COMMENSAL_ASSIGN(auto engine, serial::CheatEngine::create(graph, {}, feeds, lies_));
-    return std::unique_ptr<rollout::Engine>(std::move(engine));
+    return std::make_unique<RolloutCheat>(std::move(engine), graph);
   }
 
  private:

@@ -60,8 +60,9 @@ class Arbiter {
 
   virtual ~Arbiter() = default;
   /// Why no dispute about this can be played, although the accusation may be right (kUnsupported);
-  /// other errors: it is malformed or does not open what was signed, and is refused.
-  virtual core::Result<void> check(const Dispute& dispute) const = 0;
+  /// other errors: it is malformed or does not open what was signed, and is refused. `origin`: as
+  /// in Accuse.
+  virtual core::Result<void> check(const Dispute& dispute, core::ByteView origin) const = 0;
   /// After all these moves, in their order. Error: the last one is refused, naming why.
   virtual core::Result<Standing> stand(const Dispute& dispute,
                                        std::span<const Said> moves) const = 0;

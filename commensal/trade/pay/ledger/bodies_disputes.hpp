@@ -21,6 +21,8 @@ struct Accuse {
   Digest output_root{};
   Digest output_salt{};
   std::optional<protocol::AuditReport> report;  // of the same outputs
+  core::Bytes origin;  // shows that the input root is the step's, where c_0 alone does not; the
+                       // arbiter reads it; at most limits::kOriginBytesMax
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -30,6 +32,7 @@ struct Accuse {
     archive.field("output_root", self.output_root);
     archive.field("output_salt", self.output_salt);
     archive.field("report", self.report);
+    archive.field("origin", self.origin);
   }
   bool operator==(const Accuse&) const = default;
 };

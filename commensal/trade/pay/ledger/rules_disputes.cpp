@@ -72,9 +72,10 @@ Result<void> check_report(const Context& context, const Accuse& body) {
 }
 
 /// Where no dispute can be played, auditors are left. Error: neither can be.
-Result<CaseStatus> first_status(const Context& context, const Dispute& dispute) {
+Result<CaseStatus> first_status(const Context& context, const Dispute& dispute,
+                                core::ByteView origin) {
   COMMENSAL_ASSIGN(const Arbiter* arbiter, arbiter_of(context));
-  const auto fits = arbiter->check(dispute);
+  const auto fits = arbiter->check(dispute, origin);
   if (fits) return CaseStatus::kAccused;
   if (fits.error().code != ErrorCode::kUnsupported) return tl::unexpected(fits.error());
   if (dispute.receipt.job.auditors != protocol::AuditorClass::kNobody) {
@@ -112,6 +113,10 @@ Result<void> rule(Context& context, const Accuse& body) {
                       body.input_salt, body.output_root, body.output_salt};
   if (!body.report) made.row.ticket = protocol::ticket_id(of_receipt);
   COMMENSAL_TRY(check_new(context, made));
+  if (body.origin.size() > limits::kOriginBytesMax) {
+    return fail(ErrorCode::kResourceExhausted, "origin: {} bytes, at most {} are accepted",
+                body.origin.size(), limits::kOriginBytesMax);
+  }
   if (protocol::commit_step(of_receipt.job_id, of_receipt.step, body.output_root,
                             body.output_salt) != receipt.commitment) {
     return fail(ErrorCode::kInvalidArgument,
@@ -119,7 +124,7 @@ Result<void> rule(Context& context, const Accuse& body) {
   }
   COMMENSAL_TRY(check_report(context, body));
   COMMENSAL_TRY(protocol::verify_receipt(receipt, of_receipt, config.chain_id, nullptr));
-  COMMENSAL_ASSIGN(made.row.status, first_status(context, made.row.dispute));
+  COMMENSAL_ASSIGN(made.row.status, first_status(context, made.row.dispute, body.origin));
   COMMENSAL_ASSIGN(made.row.contest_ms, after(context, config.contest_delay_ms));
   made.row.since_ms = context.time_ms();
   made.row.bond = config.accusation_bond;

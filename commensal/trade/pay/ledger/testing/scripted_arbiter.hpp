@@ -14,7 +14,7 @@ class ScriptedArbiter final : public Arbiter {
   /// First bytes of an input's root that no dispute, and no accusation, can be about.
   static constexpr std::uint8_t kNotPlayed = 0xee, kMalformed = 0xdd;
 
-  core::Result<void> check(const Dispute& dispute) const override {
+  core::Result<void> check(const Dispute& dispute, core::ByteView) const override {
     if (dispute.input_root[0] == kNotPlayed) {
       return core::fail(core::ErrorCode::kUnsupported, "an operator without a program");
     }
