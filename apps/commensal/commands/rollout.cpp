@@ -3,6 +3,7 @@
 #include <apps/commensal/connection.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/feeds.hpp>
+#include <apps/common/log.hpp>
 #include <apps/common/outputs.hpp>
 #include <apps/common/progress.hpp>
 #include <apps/common/rollout_job.hpp>
@@ -121,6 +122,12 @@ Result<int> run(const RolloutArguments& options) {
   COMMENSAL_ASSIGN(const auto model, client.model(name));
   COMMENSAL_ASSIGN(const auto order, order_for(options, model));
   COMMENSAL_ASSIGN(auto begun, client.start_rollout(order));
+  if (begun.audit_probability > order.audit_probability) {
+    say(
+        fmt::format("a step is audited with probability {:.3g}, at the gateway's cost: with {:.3g} "
+                    "false ones would pay a provider of this stake",
+                    begun.audit_probability, order.audit_probability));
+  }
   COMMENSAL_ASSIGN(const auto info, follow(job, client, std::move(begun)));
   COMMENSAL_TRY(save(job, client, info));
   print(job, info);

@@ -53,6 +53,14 @@ class Members {
     if (std::cmp_greater(number, std::numeric_limits<T>::max())) refuse(name);
     return static_cast<T>(number);
   }
+  double probability(const char* name) {
+    const auto value = json_.is_object() ? json_.find(name) : json_.end();
+    if (json_.is_object() && value != json_.end() && value->is_number()) {
+      return value->get<double>();
+    }
+    refuse(name);
+    return 0;
+  }
   bool boolean(const char* name) {
     const Json* value = find(name, Json::value_t::boolean);
     return value != nullptr && value->get<bool>();
@@ -331,6 +339,7 @@ core::Result<RolloutInfo> read_rollout(core::ByteView body) {
   info.steps_done = members.number<std::uint64_t>("steps_done");
   info.steps = members.number<std::uint64_t>("steps");
   info.final_state = members.digest("final_state");
+  info.audit_probability = members.probability("audit_probability");
   Members audits(members.object("audits"));
   info.audits_open = audits.number<std::uint64_t>("open");
   info.audits_matched = audits.number<std::uint64_t>("matched");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/serve/gateway/audit_policy.hpp>
+#include <limits>
 #include <utility>
 
 namespace commensal::gateway {
@@ -116,7 +117,33 @@ bool AuditPolicy::draws(const protocol::Receipt& receipt, std::optional<double> 
                         core::Rng& rng) const {
   constexpr std::uint64_t kManySteps = 10;
   if (chosen && receipt.step == 1 && receipt.job.steps >= kManySteps) return true;
-  return rng.next_unit() < chosen.value_or(probability(receipt.job.provider));
+  return rng.next_unit() <
+         (chosen ? step_probability(receipt.job, *chosen) : probability(receipt.job.provider));
+}
+
+std::optional<StepTerms> AuditPolicy::step_terms_of(const crypto::Address& provider,
+                                                    std::uint64_t spoilt) const {
+  if (!by_risk_ || terms_.pay == 0 || ledger_ == nullptr) return std::nullopt;
+  return step_terms(stake_of(*ledger_, provider), terms_.pay, spoilt, terms_,
+                    is_newcomer(provider));
+}
+
+double AuditPolicy::step_probability(const protocol::Job& job, double chosen) const {
+  const auto needed = step_terms_of(job.provider, spoilt_by_one(job));
+  return needed ? std::clamp(needed->probability, chosen, 1.0) : chosen;
+}
+
+std::uint64_t AuditPolicy::open_steps_max(const crypto::Address& provider) const {
+  const auto needed = step_terms_of(provider, 1);
+  return needed ? needed->open_max : std::numeric_limits<std::uint64_t>::max();
+}
+
+std::string AuditPolicy::step_refusal(const crypto::Address& provider) const {
+  const auto needed = step_terms_of(provider, 1);
+  if (!needed || needed->probability <= 1) return "";
+  return fmt::format(
+      "has a stake of {}: auditing every step of a rollout would not make a false one a loss",
+      protocol::to_text(stake_of(*ledger_, provider)));
 }
 
 }  // namespace commensal::gateway

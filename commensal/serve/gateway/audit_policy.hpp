@@ -8,6 +8,7 @@
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
+#include <commensal/serve/gateway/step_terms.hpp>
 #include <map>
 #include <set>
 #include <span>
@@ -38,8 +39,8 @@ class AuditPolicy {
   /// rest. `ledger` outlives this object. Error: the book's.
   core::Result<void> open(ReceiptBook& book, const ledger::State& ledger);
 
-  /// Steps of rollouts say nothing: their consumer chooses how often they are audited, and their
-  /// provider whether they earn.
+  /// Steps of rollouts say nothing: their consumer chooses them, and their provider whether they
+  /// earn.
   void on_receipt(const ReceiptRecord& record);
   /// Its audit has an outcome, or will have none.
   void on_verdict(const ReceiptRecord& record);
@@ -49,7 +50,8 @@ class AuditPolicy {
   /// That an answer of this provider is audited, its ticket's win apart.
   double probability(const crypto::Address& provider) const;
   /// Whether the step that this receipt is of is audited, drawn now: of a job whose consumer has
-  /// chosen how often, so often, and its first step where there are many.
+  /// chosen how often, so often, or as often as its provider's stake asks for, and its first step
+  /// where there are many.
   bool draws(const protocol::Receipt& receipt, std::optional<double> chosen, core::Rng& rng) const;
   /// An answer of it is here and will be a receipt, or nothing (on_kept).
   void on_made(const crypto::Address& provider) { ++awaited_[provider]; }
@@ -58,6 +60,14 @@ class AuditPolicy {
   /// more is open at once, at work or waiting for an audit, than its stake covers. Nothing where
   /// the floor is all or answers earn nothing.
   void weigh(std::span<Candidate> candidates) const;
+
+  /// How often a step of this rollout is audited: as its consumer has `chosen`, or so often that
+  /// a false one does not pay its provider, which is the gateway's own cost.
+  double step_probability(const protocol::Job& job, double chosen) const;
+  /// Steps of its rollouts that may be at work or wait for their audits; at least one.
+  std::uint64_t open_steps_max(const crypto::Address& provider) const;
+  /// Why its stake makes good no step of a rollout, however often they are audited, or "".
+  std::string step_refusal(const crypto::Address& provider) const;
 
   /// What is known of it, out of memory.
   RiskFacts facts(const crypto::Address& provider) const;
@@ -76,6 +86,9 @@ class AuditPolicy {
   void refresh();
   std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }
   bool is_newcomer(const crypto::Address& provider) const { return probability(provider) >= 1; }
+  /// Nothing where the floor is all or steps earn nothing.
+  std::optional<StepTerms> step_terms_of(const crypto::Address& provider,
+                                         std::uint64_t spoilt) const;
   /// Wrong answers that its stake would make good; one at least, or nobody would be known ever.
   double covered(const crypto::Address& provider) const;
   void set_audit(SeenAnswer& answer, AuditState audit);

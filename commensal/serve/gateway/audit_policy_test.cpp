@@ -102,6 +102,43 @@ TEST_F(AuditPolicyOf, OfANewcomerNoMoreIsOpenThanItsStakeCovers) {
   EXPECT_TRUE(takes_more(1000)) << "it is known";
 }
 
+protocol::Job rollout_of(std::uint64_t steps, bool is_moved) {
+  protocol::Job job;
+  job.kind = protocol::JobKind::kRollout;
+  job.provider = kProvider;
+  job.steps = steps;
+  if (is_moved) {
+    job.noise = protocol::NoisePolicy::kCalibrated;
+    job.states = protocol::StateRule::kMovable;
+  }
+  return job;
+}
+
+TEST_F(AuditPolicyOf, OfRolloutsNoMoreIsOpenAndUnauditedThanTheStakeMakesGood) {
+  const auto policy = this->policy(0.05);
+  // It loses 2000: 250 for the one step that is open, 1750 for those that are not audited.
+  EXPECT_EQ(policy->open_steps_max(kProvider), 1u)
+      << "its stake covers less than one, as it is new";
+  const double one = 1.1 * 250 / (0.95 * 1750);
+  EXPECT_NEAR(policy->step_probability(rollout_of(100, true), 0.01), one, 1e-12);
+  EXPECT_EQ(policy->step_probability(rollout_of(100, true), 0.5), 0.5);
+  EXPECT_NEAR(policy->step_probability(rollout_of(3, false), 0.01), 3 * one, 1e-12);
+  EXPECT_EQ(policy->step_probability(rollout_of(100, false), 0.01), 1);
+  deliver_many(*policy, 60, AuditState::kMatched);
+  EXPECT_EQ(policy->open_steps_max(kProvider), 4u);
+  EXPECT_NEAR(policy->step_probability(rollout_of(100, true), 0.01), 1.1 * 250 / (0.95 * 1000),
+              1e-12);
+  EXPECT_EQ(policy->step_refusal(kProvider), "");
+  state_.balances.set({kOther, ledger::AccountKind::kStake}, protocol::Amount(1000));
+  EXPECT_EQ(policy->step_refusal(kOther),
+            "has a stake of 1000: auditing every step of a rollout would not make a false one a "
+            "loss");
+  const auto by_hand = this->policy(0.05, false);
+  EXPECT_EQ(by_hand->step_probability(rollout_of(100, false), 0.01), 0.01);
+  EXPECT_GT(by_hand->open_steps_max(kProvider), 1'000'000u);
+  EXPECT_EQ(by_hand->step_refusal(kOther), "");
+}
+
 TEST_F(AuditPolicyOf, WhoIsLessKnownMayCostMore) {
   const auto policy = this->policy(0.05);
   deliver_many(*policy, 4, AuditState::kMatched);

@@ -31,7 +31,7 @@ struct RolloutEntry {
   core::Digest noise_key{};  // rollout::noise_chain
   crypto::Address provider;
   std::uint64_t steps = 0;
-  double audit_probability = 0;
+  double audit_probability = 0;  // of each step: as asked for, or what the stake needs
   std::int64_t created_ms = 0;
   RolloutState state = RolloutState::kRunning;
   std::string reason;            // kFailed, kCaught: why

@@ -29,11 +29,12 @@ void Rollouts::count(const ReceiptRecord& record) {
   if (record.audit == AuditState::kNotDrawn) return;
   StepAudits& counts = audits_[protocol::job_id(record.receipt.job)];
   const std::uint64_t step = record.receipt.step;
+  const crypto::Address& provider = record.receipt.job.provider;
   if (record.audit == AuditState::kDrawn) {
-    counts.open.insert(step);
+    if (counts.open.insert(step).second) ++drawn_[provider];
     return;
   }
-  counts.open.erase(step);
+  if (counts.open.erase(step) > 0 && --drawn_[provider] == 0) drawn_.erase(provider);
   if (record.audit == AuditState::kMatched) {
     ++counts.matched;
   } else if (record.audit == AuditState::kMismatched) {
@@ -94,6 +95,7 @@ Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model,
   for (Candidate& one : candidates) {
     if (one.may_come && !is_free) one.excluded.clear();
     if (one.excluded.empty()) one.excluded = deps_.lottery.reservation(one.address);
+    if (one.excluded.empty()) one.excluded = deps_.audit_policy.step_refusal(one.address);
   }
   COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, model.name));
   return candidates[chosen].address;
@@ -146,6 +148,8 @@ Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan) {
                                         deps_.key.address(), provider, deps_.auditor);
   deps_.lottery.stamp(record.job);
   COMMENSAL_TRY(record.job.validity());
+  entry.audit_probability =
+      deps_.audit_policy.step_probability(record.job, entry.audit_probability);
   COMMENSAL_TRY(make_room());
   entry.id = entry.job = protocol::job_id(record.job);
   COMMENSAL_ASSIGN(const WorkPtr work, start(entry, std::move(record)));

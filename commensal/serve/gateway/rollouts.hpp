@@ -8,6 +8,7 @@
 #include <commensal/serve/gateway/shares.hpp>
 #include <commensal/serve/gateway/steps.hpp>
 #include <commensal/serve/gateway/till.hpp>
+#include <deque>
 
 namespace commensal::gateway {
 
@@ -127,6 +128,13 @@ class Rollouts {
   /// Its account has as many jobs at its provider as it may while others ask (Shares): it waits in
   /// line, where accounts take turns.
   bool must_wait(Live& live);
+  /// As many steps of its provider are open as the stake makes good: it waits until there are
+  /// fewer, behind the provider's others that do.
+  bool must_hold(Live& live);
+  std::uint64_t open_steps(const crypto::Address& provider) const;
+  /// Those that hold, as far as there is room again.
+  void serve_held(const crypto::Address& provider);
+  void serve_held_later(const crypto::Address& provider);
   void ended(Live& live);
   void place_some();
   /// What the next step may cost and win is there.
@@ -147,6 +155,8 @@ class Rollouts {
   std::map<core::Digest, StepAudits> audits_;  // by job
   std::map<core::Digest, LivePtr> live_;
   FairQueue<core::Digest> line_;
+  std::map<crypto::Address, std::uint64_t> drawn_;            // audits open, by provider
+  std::map<crypto::Address, std::deque<core::Digest>> held_;  // rollouts, by provider
   std::map<std::uint64_t, Waiter> waiters_;
   std::uint64_t last_waiter_ = 0;
 };

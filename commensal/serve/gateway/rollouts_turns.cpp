@@ -74,6 +74,7 @@ void Rollouts::go_on(Live& live) {
     }
   }
   if (must_wait(live)) return;
+  if (!live.work->client.pending() && must_hold(live)) return;
   live.is_ours = false;
   live.hindrance.clear();
   live.is_asked = true;
@@ -93,8 +94,58 @@ bool Rollouts::must_wait(Live& live) {
   return true;
 }
 
+std::uint64_t Rollouts::open_steps(const crypto::Address& provider) const {
+  const auto drawn = drawn_.find(provider);
+  const auto at_work = std::ranges::count_if(rollouts_of(provider),
+                                             [](const LivePtr& live) { return live->is_asked; });
+  return (drawn == drawn_.end() ? 0 : drawn->second) + static_cast<std::uint64_t>(at_work);
+}
+
+bool Rollouts::must_hold(Live& live) {
+  const crypto::Address& provider = live.entry.provider;
+  auto& held = held_[provider];
+  // Who is over, or has moved on, holds up nobody.
+  std::erase_if(held, [&](const core::Digest& id) {
+    const auto found = live_.find(id);
+    return found == live_.end() || found->second->entry.provider != provider;
+  });
+  const bool is_next = held.empty() || held.front() == live.entry.id;
+  if (is_next && open_steps(provider) < deps_.audit_policy.open_steps_max(provider)) {
+    std::erase(held, live.entry.id);
+    if (held.empty()) held_.erase(provider);
+    return false;
+  }
+  if (std::ranges::find(held, live.entry.id) == held.end()) held.push_back(live.entry.id);
+  live.hindrance = fmt::format(
+      "{} steps of its provider are at work or wait for their audits: its stake makes good no more",
+      open_steps(provider));
+  return true;
+}
+
+void Rollouts::serve_held(const crypto::Address& provider) {
+  const auto all = held_.find(provider);
+  for (std::size_t turns = all == held_.end() ? 0 : all->second.size(); turns > 0; --turns) {
+    const auto held = held_.find(provider);
+    if (held == held_.end()) return;
+    const core::Digest next = held->second.front();
+    if (const auto live = live_.find(next); live != live_.end()) go_on(*LivePtr(live->second));
+    // Whatever else it waits for lets it go on.
+    const auto after = held_.find(provider);
+    if (after == held_.end() || after->second.front() != next) continue;
+    if (open_steps(provider) >= deps_.audit_policy.open_steps_max(provider)) return;
+    after->second.pop_front();
+    if (after->second.empty()) held_.erase(after);
+  }
+}
+
+void Rollouts::serve_held_later(const crypto::Address& provider) {
+  if (!held_.contains(provider)) return;
+  deps_.loop.post([this, provider] { serve_held(provider); });
+}
+
 void Rollouts::ended(Live& live) {
   if (!std::exchange(live.is_asked, false)) return;
+  serve_held_later(live.entry.provider);
   deps_.shares.on_end(live.entry.account, live.entry.provider, false);
   deps_.loop.post([this] { place_some(); });
 }
@@ -189,6 +240,8 @@ Result<void> Rollouts::move(Live& live) {
                                          entry.noise_key, entry.provider);
   deps_.lottery.stamp(record.job);
   entry.job = protocol::job_id(record.job);
+  entry.audit_probability =
+      deps_.audit_policy.step_probability(record.job, entry.audit_probability);
   COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     COMMENSAL_TRY(rollout::JobRows(deps_.store, live.entry.job).erase({}));
     COMMENSAL_ASSIGN(live.work, start(entry, std::move(record)));
@@ -265,6 +318,7 @@ void Rollouts::on_audit(const ReceiptRecord& record) {
   if (known == nullptr) return;
   count(record);
   if (record.audit == AuditState::kDrawn) return;
+  serve_held_later(record.receipt.job.provider);
   if (record.audit != AuditState::kMismatched) {
     const core::Digest rollout = known->id;
     if (const LivePtr live = of_job(job)) go_on(*live);
