@@ -59,6 +59,7 @@ constexpr Command kTable[] = {
      "commensal infer alice/digits --input examples/three.pgm --softmax --top 2\n"
      "commensal infer alice/birds --input crow.jpg --image-resize crop --labels birds.txt "
      "--image-mean 123.7,116.3,103.5 --image-scale 58.4,57.1,57.4\n"
+     "commensal infer alice/digits --input eight.npy --nonce-file eight.nonce\n"
      "commensal infer alice/digits --input eight.npy --json",
      declare_infer},
     {"rollout", kConsumers, "feed a model its outputs",
@@ -199,10 +200,11 @@ constexpr Command kTable[] = {
      "commensal arbiter operators",
      declare_arbiter},
     {"case", kAuditorsAndArbiters, "who is accused of what",
-     "List the accusations in a gateway's ledger, or show who owes what in one",
+     "List the accusations in a gateway's ledger, show who owes what in one, or open a nonce",
      "commensal case list\n"
      "commensal case list --party 0x9201c445a275aC0cd411C3814150831b38327C6F\n"
-     "commensal case show RECEIPT --json",
+     "commensal case show RECEIPT --json\n"
+     "commensal case disclose RECEIPT --nonce-file eight.nonce",
      declare_case},
     {"run", kEverybody, "run a model here",
      "Run a model once on this machine and print its outputs and their SHA-256",

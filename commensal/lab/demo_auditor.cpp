@@ -54,7 +54,8 @@ Result<void> DemoAuditor::lock(daemon::GatewayDaemon& gateway, const protocol::A
                         crypto::tagged_hash("commensal/demo/deposit", core::as_bytes("auditor")));
   });
   COMMENSAL_TRY(paid);
-  return book(ledger::Fund{ledger::AccountKind::kStake, stake});
+  COMMENSAL_TRY(book(ledger::Fund{ledger::AccountKind::kStake, stake}));
+  return book(ledger::Enlist{});
 }
 
 Result<void> DemoAuditor::book(ledger::Body body) {

@@ -40,6 +40,15 @@ class Audits {
         key_(key),
         litigant_(client_, std::move(folder), key, std::move(engines)) {}
 
+  /// So that it may be drawn in the ledger, with all of its stake.
+  Result<void> enlist() {
+    COMMENSAL_ASSIGN(const Json now, balances_of(client_, crypto::to_text(key_.address())));
+    const std::string stake = text_in(now.value("balances", Json::object()), "stake");
+    if (stake.empty() || stake == text_in(now, "listed")) return {};
+    COMMENSAL_TRY(litigant_.book(ledger::Enlist{}));
+    say(fmt::format("on the list of auditors from now on, with a stake of {}", stake));
+    return {};
+  }
   /// Whether there is one.
   Result<bool> find() {
     if (!next_.empty() || brief_) return true;
@@ -62,13 +71,15 @@ class Audits {
         const core::Digest root,
         litigant_.replayer().replay(given.task, model, {.ops_max = limits::kReplayOpsMax}));
     if (given.accuser) {
-      COMMENSAL_TRY(litigant_.book(ledger::Report{receipt, *given.accuser, root}));
+      COMMENSAL_TRY(litigant_.book(ledger::Report{given.subject(), *given.accuser, root}));
     } else {
       COMMENSAL_TRY(client_.answer_audit(protocol::sign_report(key_, {receipt, root, {}, {}})));
     }
     say(fmt::format("receipt {}: step {} of {} computed again{}", core::to_hex(receipt),
                     given.task.step, given.model,
-                    given.accuser ? ", and reported: its provider is accused" : ""));
+                    !given.accuser ? ""
+                    : given.report ? ", and reported: its auditor is accused"
+                                   : ", and reported: its provider is accused"));
     ++done_;
     return {};
   }
@@ -112,6 +123,9 @@ Result<int> run(const AuditorArguments& options) {
     return !found && !may_pass && is_final(found.error().code);
   };
   if (is_over()) return tl::unexpected(found.error());
+  if (const auto listed = audits.enlist(); !listed) {
+    fmt::print(stderr, "not on the list of auditors: {}\n", listed.error().message);
+  }
   if (options.json) {
     fmt::print("{}\n", Json{{"auditing", true}, {"address", address}}.dump());
   } else {

@@ -4,6 +4,8 @@
 #include <apps/commensal/cases.hpp>
 #include <apps/common/action.hpp>
 #include <apps/common/command.hpp>
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/core/limits.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -15,6 +17,7 @@ struct CaseArguments {
   std::string action = "list";
   std::string subject;
   std::string party;
+  std::string nonce_file;
   Connection connection;
   bool json = false;
 };
@@ -46,12 +49,29 @@ void print_cases(const Json& all) {
   for (const Json& one : all.value("cases", Json::array())) print_case(one);
 }
 
+Result<Json> disclose(client::Client& client, const CaseArguments& options) {
+  COMMENSAL_ASSIGN(const core::Bytes file,
+                   core::read_file(options.nonce_file, limits::kHttpSmallBodyBytesMax));
+  std::string text(core::as_text(file));
+  if (text.ends_with('\n')) text.pop_back();
+  if (core::digest_from_hex(text) && core::digest_from_hex(options.subject)) {
+    return post_json(client, "/v1/cases/" + options.subject + "/nonce", {{"nonce", text}});
+  }
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "expected: case disclose RECEIPT --nonce-file FILE, as 'infer --nonce-file' "
+                    "has written it");
+}
+
+void print_disclosed(const Json&) { fmt::print("the nonce is in the ledger\n"); }
+
 struct Action {
   std::string_view name;
   Result<Json> (*ask)(client::Client& client, const CaseArguments& options);
   void (*print)(const Json& answer);
 };
-constexpr Action kActions[] = {{"list", list, print_list}, {"show", show, print_cases}};
+constexpr Action kActions[] = {{"list", list, print_list},
+                               {"show", show, print_cases},
+                               {"disclose", disclose, print_disclosed}};
 
 Result<int> look(const CaseArguments& options) {
   COMMENSAL_ASSIGN(const Action* const action, find_action<Action>(kActions, options.action));
@@ -69,10 +89,13 @@ Result<int> look(const CaseArguments& options) {
 
 Run declare_case(CLI::App& app) {
   const auto options = std::make_shared<CaseArguments>();
-  app.add_option("action", options->action,
-                 "list: the newest, pending ones first; show ID: who owes what until when")
+  app.add_option(
+         "action", options->action,
+         "list: the newest, pending ones first; show ID: who owes what until when; disclose "
+         "RECEIPT: a consumer's part in who audits an answer that is accused")
       ->capture_default_str();
   app.add_option("id", options->subject, "Of the accused receipt, or of an auditor's report");
+  app.add_option("--nonce-file", options->nonce_file, "For disclose: as infer has written it");
   app.add_option("--party", options->party, "For list: those of this address, 0x...");
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");

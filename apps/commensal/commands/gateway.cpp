@@ -294,6 +294,10 @@ Run declare_gateway(CLI::App& app) {
   app.add_flag(
       "--outside-auditors", gateway.outside_auditors,
       "Auditors with a stake here may audit answers of public models, whose inputs they see");
+  app.add_option("--recheck-probability", gateway.recheck_probability,
+                 "Share of what such an auditor confirms that is re-executed here too")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_flag("--audit-by-risk,!--no-audit-by-risk", gateway.audit_by_risk,
                "Re-execute more of them where the risk desk says so (the default)");
   app.add_option("--turn-ms-max", options->daemon.turn_ms_max,

@@ -6,6 +6,9 @@
 #include <apps/common/command.hpp>
 #include <apps/common/inputs.hpp>
 #include <apps/common/outputs.hpp>
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/base/protocol/commitment.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -21,6 +24,7 @@ struct InferArguments {
   io::PictureRule image;
   Reading reading;
   std::string output_dir;
+  std::string nonce_file;
   bool hash_only = false;
   Connection connection;
   bool json = false;
@@ -47,6 +51,20 @@ Result<void> check_labels(const client::ModelInfo& model, const Reading& reading
                     labels);
 }
 
+/// A secret of the consumer's in a new file, so that it cannot be asked for what is lost.
+Result<core::Digest> commit_to_draw(const std::string& file) {
+  if (file.empty()) return core::Digest{};
+  if (std::filesystem::exists(file)) {
+    return core::fail(core::ErrorCode::kAlreadyExists,
+                      "'{}' is there already: each answer has a nonce of its own", file);
+  }
+  core::SystemRng rng;
+  const core::Digest nonce = rng.next_digest();
+  COMMENSAL_TRY(
+      core::write_file_atomically(file, core::as_bytes(core::to_hex(nonce) + "\n"), 0600));
+  return protocol::commit_nonce(nonce);
+}
+
 Result<client::Answer> ask(const InferArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(const std::string name, full_model_name(client, options.model));
@@ -59,8 +77,9 @@ Result<client::Answer> ask(const InferArguments& options) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     inputs.push_back({model.inputs[i].name, std::move(values[i])});
   }
+  COMMENSAL_ASSIGN(const core::Digest commitment, commit_to_draw(options.nonce_file));
   const Waiting waiting(options.connection, name);
-  return client.infer(name, options.version, inputs);
+  return client.infer(name, options.version, inputs, commitment);
 }
 
 /// Whether what is asked for can be used: before it costs anything.
@@ -112,6 +131,9 @@ Run declare_infer(CLI::App& app) {
   declare_picture(app, options->image);
   options->reading.declare(app);
   app.add_option("--output-dir", options->output_dir, "Folder for the outputs, as NAME.npy");
+  app.add_option("--nonce-file", options->nonce_file,
+                 "New file for a secret that has a part in who audits the answer, should it be "
+                 "accused: case disclose");
   app.add_flag("--hash", options->hash_only, "Print each output's SHA-256 only");
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");

@@ -8,6 +8,9 @@
 namespace commensal::limits {
 
 inline constexpr std::size_t kCaseReportsMax = 16;
+// Who may be drawn to report, and how often its stake counts: each draw hashes all lots.
+inline constexpr std::size_t kAuditorsListedMax = 4096;
+inline constexpr std::uint64_t kAuditorLotsMax = 64;
 // A provider answers for a job for no longer.
 inline constexpr std::uint64_t kJobValidMsMax = 90ull * 86'400'000;
 inline constexpr std::size_t kCaseMovesMax = 1 << 12;  // of both sides, while it is disputed

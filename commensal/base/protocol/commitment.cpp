@@ -16,4 +16,8 @@ Digest commit_step(const Digest& job_id, std::uint64_t step, const Digest& root,
   return crypto::tagged_hash("commensal/step/v1", job_id, number.written(), root, salt);
 }
 
+Digest commit_nonce(const Digest& nonce) {
+  return crypto::tagged_hash("commensal/auditors/nonce/v1", nonce);
+}
+
 }  // namespace commensal::protocol

@@ -19,4 +19,7 @@ Digest commit_input(const Digest& root, const Digest& salt);
 Digest commit_step(const Digest& job_id, std::uint64_t step, const Digest& root,
                    const Digest& salt);
 
+/// Of a consumer to its part of a draw of auditors: H("commensal/auditors/nonce/v1", nonce).
+Digest commit_nonce(const Digest& nonce);
+
 }  // namespace commensal::protocol

@@ -18,10 +18,10 @@ struct NounTraits {
   std::string_view name;
 };
 constexpr NounTraits kNouns[] = {
-    {NounKind::kJob, 3, "job"},
+    {NounKind::kJob, 4, "job"},
     {NounKind::kReceiptBody, 2, "receipt body"},
     {NounKind::kBatchSignature, 1, "batch signature"},
-    {NounKind::kReceipt, 3, "receipt"},
+    {NounKind::kReceipt, 4, "receipt"},
     {NounKind::kVerdict, 1, "verdict"},
     {NounKind::kHashChainHead, 1, "hash chain head"},
     {NounKind::kClaim, 1, "claim"},

@@ -78,6 +78,7 @@ struct Job {
   std::vector<crypto::Address> auditor_list;  // empty unless auditors is kOwnerList
   /// Since 1970; after it nobody answers for the job's receipts any longer. 0: for ever.
   std::uint64_t valid_until_ms = 0;
+  Digest draw_commitment{};  // commit_nonce of the consumer's; zero: it has no part in a draw
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -100,6 +101,7 @@ struct Job {
     archive.field("auditors", self.auditors);
     archive.field("auditor_list", self.auditor_list);
     archive.field("valid_until_ms", self.valid_until_ms);
+    archive.field("draw_commitment", self.draw_commitment);
   }
   const JobTraits& traits() const { return traits_of(kind); }
   /// Error: kInvalidArgument for fields that contradict each other.

@@ -52,6 +52,7 @@ Job random_job(CounterRng& rng) {
     job.auditor_list = {random_address(rng), random_address(rng)};
   }
   job.valid_until_ms = rng.next_u64();
+  job.draw_commitment = rng.next_digest();
   return job;
 }
 

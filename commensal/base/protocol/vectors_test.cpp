@@ -50,6 +50,7 @@ Job job_of(const json& fields) {
   job.auditors = static_cast<AuditorClass>(fields["auditors"]);
   for (const json& auditor : fields["auditor_list"]) job.auditor_list.push_back(address(auditor));
   job.valid_until_ms = number(fields["valid_until_ms"]);
+  job.draw_commitment = digest(fields["draw_commitment"]);
   return job;
 }
 

@@ -64,6 +64,7 @@ Result<void> Stand::found(const Terms& terms) {
   for (const Party* one : outsiders_) {
     COMMENSAL_TRY(equip(*one, config.auditor_stake));
     COMMENSAL_TRY(fund(*one, AccountKind::kStake, config.auditor_stake.low()));
+    COMMENSAL_TRY(send(*one, ledger::Enlist{}));
   }
   COMMENSAL_TRY(equip(*gateway_, config.accusation_bond));
   COMMENSAL_TRY(deposit(gateway_->address, Amount(terms.escrow + terms.penalty_escrow)));

@@ -76,6 +76,8 @@ class Stand {
   Party& gateway() { return *gateway_; }
   Party& provider() { return *provider_; }
   const Party& auditor() const { return *auditor_; }
+  /// On the list of who may be drawn to report.
+  const std::vector<Party*>& outsiders() const { return outsiders_; }
   std::int64_t now_ms() const { return clock_.wall_ms(); }
   void wait_ms(std::uint64_t ms) { clock_.advance_ms(static_cast<std::int64_t>(ms)); }
   /// A round of all beacons: the one that is open.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of an answer that somebody calls wrong.
+#include <algorithm>
 #include <commensal/lab/attack/stand.hpp>
 #include <commensal/trade/pay/ledger/cases.hpp>
 #include <commensal/verify/receipt/roots.hpp>
@@ -51,14 +52,18 @@ Result<void> Stand::contest(const Work& work, const Party& accuser, const ledger
   return {};
 }
 
-/// Auditors from outside run it again. They convict nobody before its time to contest is over.
+/// Auditors from outside are drawn once its time to contest is over, and run it again.
 Result<void> Stand::report(const Work& work, const ledger::CaseKey& key) {
   COMMENSAL_ASSIGN(const Digest root, replay(work));
+  wait_ms(rules().contest_delay_ms);
+  ledger::Summon summon;
+  summon.subject = key.subject, summon.accuser = key.accuser;
+  COMMENSAL_TRY(send(*outsiders_.front(), summon));
+  const std::vector<Address> called = state().cases.find(key)->called;
   for (const Party* one : outsiders_) {
+    if (std::ranges::find(called, one->address) == called.end()) continue;
     COMMENSAL_TRY(send(*one, ledger::Report{key.subject, key.accuser, root}));
   }
-  wait_ms(rules().contest_delay_ms);
-  COMMENSAL_TRY(send(*outsiders_.front(), ledger::Expire{key.subject, key.accuser}));
   return {};
 }
 

@@ -301,7 +301,7 @@ core::Result<std::vector<ReceiptInfo>> read_receipts(core::ByteView body) {
   return list_of(body, "receipts", receipt_of);
 }
 
-std::string infer_head(const tensor::NamedTensors& inputs) {
+std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& draw_commitment) {
   Json list = Json::array();
   for (const tensor::NamedTensor& input : inputs)
     list.push_back({{"name", input.name},
@@ -311,11 +311,14 @@ std::string infer_head(const tensor::NamedTensors& inputs) {
   Json head;
   head["inputs"] = std::move(list);
   head["parameters"]["binary_data_output"] = true;
+  if (draw_commitment != core::Digest{}) {
+    head["parameters"]["commensal_draw_commitment"] = core::to_hex(draw_commitment);
+  }
   return text_of(head);
 }
 
 std::string rollout_head(const RolloutOrder& order) {
-  Json head = Json::parse(infer_head(order.inputs));
+  Json head = Json::parse(infer_head(order.inputs, {}));
   head.erase("parameters");
   head["model"] = order.model;
   head["version"] = order.version;

@@ -21,7 +21,7 @@ core::Result<ReceiptInfo> read_receipt(core::ByteView body);
 core::Result<std::vector<ReceiptInfo>> read_receipts(core::ByteView body);
 
 /// The JSON before the tensors' bytes, which ask for binary outputs.
-std::string infer_head(const tensor::NamedTensors& inputs);
+std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& draw_commitment);
 core::Result<Answer> read_answer(const HttpResponse& response);
 
 core::Result<RolloutInfo> read_rollout(core::ByteView body);

@@ -173,12 +173,13 @@ core::Result<core::Bytes> Client::model_content(const std::string& name, std::ui
 }
 
 core::Result<Answer> Client::infer(const std::string& model, std::uint32_t version,
-                                   const tensor::NamedTensors& inputs) {
+                                   const tensor::NamedTensors& inputs,
+                                   const core::Digest& draw_commitment) {
   HttpRequest request;
   request.method = "POST";
   request.target = "/v2/models/" + escape(model) + path_of(version) + "/infer";
   request.content_type = "application/octet-stream";
-  const std::string head = infer_head(inputs);
+  const std::string head = infer_head(inputs, draw_commitment);
   request.json_bytes = head.size();
   std::vector<core::ByteView> parts = {core::as_bytes(head)};
   for (const tensor::NamedTensor& input : inputs) parts.push_back(input.value.bytes());

@@ -136,8 +136,10 @@ class Client {
   core::Result<core::Bytes> model_content(const std::string& name, std::uint32_t version = 0,
                                           const Progress& received = {});
 
+  /// `draw_commitment`: the consumer's part of a draw of auditors (protocol::Job); zero: none.
   core::Result<Answer> infer(const std::string& model, std::uint32_t version,
-                             const tensor::NamedTensors& inputs);
+                             const tensor::NamedTensors& inputs,
+                             const core::Digest& draw_commitment = {});
 
   core::Result<AccountInfo> create_account(const std::string& name, const std::string& role);
   core::Result<std::vector<AccountInfo>> accounts();

@@ -250,23 +250,14 @@ void Accusations::tick() {
   const auto now_ms = static_cast<std::uint64_t>(deps_.clock.wall_ms());
   if (now_ms < looks_again_ms_) return;
   looks_again_ms_ = now_ms + kLookAgainMs;
-  std::vector<Key> overdue;
+  std::vector<ledger::Body> steps;
   for (const auto& [key, row] : deps_.bank.state().cases.rows()) {
-    if (is_pending(row.status) && is_overdue(row, now_ms)) overdue.push_back(key);
+    auto step = ledger::due_step(deps_.bank.state(), key, row, now_ms);
+    // Who could not be shown the inputs would pay for its silence.
+    const bool is_call = step && std::holds_alternative<ledger::Summon>(*step);
+    if (step && (!is_call || show(key, row))) steps.push_back(*std::move(step));
   }
-  for (const Key& key : overdue) {
-    deps_.events.report(book(ledger::Expire{key.subject, key.accuser}));
-  }
-}
-
-/// Whether the ledger may end it by now: somebody is silent, or auditors have said enough.
-bool Accusations::is_overdue(const CaseRow& row, std::uint64_t now_ms) const {
-  if (row.status == CaseStatus::kContested) return now_ms >= row.move_ms;
-  if (now_ms < row.contest_ms) return false;
-  const ledger::State& state = deps_.bank.state();
-  if (row.findings.size() >= state.scalars.config.reports_needed) return true;
-  return row.status == CaseStatus::kAccused &&
-         stake_of(state, row.dispute.accused) == protocol::Amount();
+  for (ledger::Body& step : steps) deps_.events.report(book(std::move(step)));
 }
 
 std::optional<cases::Brief> Accusations::next(const crypto::Address& party, arbiter::Side side,
@@ -308,17 +299,27 @@ std::optional<receipt::Assignment> Accusations::take(const crypto::Address& audi
   const ledger::State& state = deps_.bank.state();
   if (state.accused.rows().empty()) return std::nullopt;
   for (const auto& [key, row] : state.cases.rows()) {
-    // Of a report's case an auditor could not tell whether it is about this receipt.
-    const bool waits = key.subject == receipt_of(row) &&
-                       (row.status == CaseStatus::kAccused || row.status == CaseStatus::kUndecided);
-    if (!waits || !ledger::check_reporter(state, key, row, auditor)) continue;
-    auto shown = show(receipt_of(row));
+    const bool waits = row.status == CaseStatus::kAccused || row.status == CaseStatus::kUndecided;
+    if (!waits || row.called.empty() || !ledger::check_reporter(state, key, row, auditor)) continue;
+    auto shown = show(key, row);
     if (!shown) continue;
     const ReceiptRecord& record = shown->first;
-    return receipt::Assignment{row.dispute.receipt,  record.model, record.version,
-                               record.model_content, key.accuser,  std::move(shown->second)};
+    const bool is_of_report = key.subject != record.id();
+    return receipt::Assignment{
+        row.dispute.receipt,     record.model, record.version,
+        record.model_content,    key.accuser,  is_of_report ? record.report : std::nullopt,
+        std::move(shown->second)};
   }
   return std::nullopt;
+}
+
+/// What those who are called for a case need, if it is all here.
+std::optional<std::pair<ReceiptRecord, receipt::StepTask>> Accusations::show(
+    const Key& key, const CaseRow& row) const {
+  auto shown = show(receipt_of(row));
+  if (!shown || key.subject == receipt_of(row)) return shown;
+  const auto& report = shown->first.report;
+  return report && protocol::report_id(*report) == key.subject ? std::move(shown) : std::nullopt;
 }
 
 /// Of one that is kept, in a row.

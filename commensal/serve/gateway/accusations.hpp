@@ -74,6 +74,8 @@ class Accusations {
   bool is_kept(const core::Digest& receipt) const;
   std::optional<std::pair<ReceiptRecord, receipt::StepTask>> show(
       const core::Digest& receipt) const;
+  std::optional<std::pair<ReceiptRecord, receipt::StepTask>> show(const Key& key,
+                                                                  const ledger::CaseRow& row) const;
   cases::Case case_of(const Key& key, const ledger::CaseRow& row) const;
   bool is_open_winner(const core::Digest& ticket) const;
   struct Due {
@@ -85,7 +87,6 @@ class Accusations {
   bool must_wait(const Due& due) const;
   void pump();
   void accuse(const core::Digest& subject, const Material& material);
-  bool is_overdue(const ledger::CaseRow& row, std::uint64_t now_ms) const;
   core::Result<void> book(ledger::Body body);
   void put_off(const core::Digest& subject);
   void with_material(const core::Digest& receipt, std::function<void(const MaterialPtr&)> then);

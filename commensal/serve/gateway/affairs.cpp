@@ -16,13 +16,14 @@ bool is_one_of(const ledger::Body& body) {
 
 bool moves_own_money(const ledger::Body& body) {
   return is_one_of<ledger::Withdraw, ledger::Fund, ledger::AnnounceWithdrawal,
-                   ledger::CompleteWithdrawal, ledger::Allow, ledger::Sell, ledger::Buy>(body);
+                   ledger::CompleteWithdrawal, ledger::Allow, ledger::Sell, ledger::Buy,
+                   ledger::Enlist>(body);
 }
 
 /// By any route: who is accused may be cut off by who runs the ledger.
 bool is_about_a_case(const ledger::Body& body) {
   return is_one_of<ledger::Accuse, ledger::Contest, ledger::Concede, ledger::Argue, ledger::Expire,
-                   ledger::Report>(body);
+                   ledger::Report, ledger::Summon, ledger::Disclose>(body);
 }
 
 /// By any route too: who is asked to draw a round may be cut off. What nobody asks for could be far
@@ -45,8 +46,8 @@ Result<void> check_strangers(const ledger::State& state, const ledger::Transacti
   if (shows_what_is_asked(state, transaction)) return {};
   return fail(
       ErrorCode::kPermissionDenied,
-      "{}: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow, Sell, Buy, a "
-      "Reveal that the sender is asked for or what is said of an accusation",
+      "{}: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow, Sell, Buy, "
+      "Enlist, a Reveal that the sender is asked for or what is said of an accusation",
       ledger::name_of(transaction.body));
 }
 

@@ -30,6 +30,7 @@ const Account kGatewayItself{.name = "", .role = Role::kOperator};
 Result<Order> Answers::order_for(InferRequest& request) {
   Order order;
   order.account = request.account.name;
+  order.draw_commitment = request.draw_commitment;
   COMMENSAL_ASSIGN(order.model, deps_.hub.find(&request.account, request.model, request.version));
   COMMENSAL_TRY(check_outputs(order.model, request.outputs));
   COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));

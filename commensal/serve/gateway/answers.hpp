@@ -18,6 +18,7 @@ struct InferRequest {
   tensor::NamedTensors inputs;
   std::vector<std::string> outputs;  // that are wanted; the model must have them
   std::stop_token left = {};         // asked to stop: nobody waits for the answer
+  core::Digest draw_commitment{};    // its consumer's, as in protocol::Job
   /// Asked once, before anything is done that costs: whether the model's answer can be given.
   std::function<core::Result<void>(const ModelVersion&)> check = {};
 };

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
+#include <commensal/trade/pay/ledger/draws.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 
 namespace commensal::gateway {
@@ -46,12 +48,52 @@ Result<Auditor::Shown> Auditor::show(const core::Digest& receipt) const {
   return Shown{std::move(record), std::move(opening)};
 }
 
+core::Digest Auditor::seed_of(const protocol::Receipt& receipt) {
+  const auto beacon = deps_.beacon ? deps_.beacon(receipt) : std::nullopt;
+  return crypto::tagged_hash("commensal/auditors/audit/v1", protocol::receipt_id(receipt.body()),
+                             beacon ? *beacon : deps_.rng.next_digest());
+}
+
+/// Of those who are there and were not passed over.
+std::optional<crypto::Address> Auditor::draw(const core::Digest& receipt, Case& item) {
+  if (!item.seed) {
+    const auto record = deps_.book.find(receipt);
+    if (!record) return std::nullopt;
+    item.seed = seed_of(record->receipt);
+  }
+  std::vector<ledger::Candidate> candidates;
+  for (const auto& [auditor, asked_ms] : there_) {
+    if (item.passed_over.contains(auditor)) continue;
+    candidates.push_back({auditor, deps_.lots ? deps_.lots(auditor) : 1});
+  }
+  const auto order = ledger::draw_order(*item.seed, candidates);
+  return order.empty() ? std::nullopt : std::optional(order.front());
+}
+
+/// Who does not come is passed over where another is there.
+bool Auditor::has_turn(const core::Digest& receipt, Case& item, const crypto::Address& auditor) {
+  const bool is_drawn = item.turn_ms != 0 && there_.contains(item.auditor);
+  if (is_drawn && item.auditor == auditor) return true;
+  if (is_drawn && now_ms() < item.turn_ms + kTurnMs) return false;
+  if (is_drawn) item.passed_over.insert(item.auditor);
+  const auto drawn = draw(receipt, item);
+  if (!drawn) return false;
+  item.auditor = *drawn;
+  item.turn_ms = now_ms();
+  return *drawn == auditor;
+}
+
 std::optional<receipt::Assignment> Auditor::take(const crypto::Address& auditor) {
-  asked_ms_ = now_ms();
-  while (!waiting_.empty()) {
-    const core::Digest receipt = waiting_.front();
-    waiting_.pop_front();
+  asked_ms_ = there_[auditor] = now_ms();
+  std::erase_if(there_, [&](const auto& one) { return one.second + kAbsentMs <= asked_ms_; });
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    const core::Digest receipt = *at;
     const auto item = open_.find(receipt);
+    if (item != open_.end() && !has_turn(receipt, item->second, auditor)) {
+      ++at;
+      continue;
+    }
+    at = waiting_.erase(at);
     if (item == open_.end()) continue;
     auto found = show(receipt);
     if (!found) {
@@ -62,11 +104,10 @@ std::optional<receipt::Assignment> Auditor::take(const crypto::Address& auditor)
     if (shown.record.receipt.job.auditors != protocol::AuditorClass::kPublic) {
       own_.push_back(provider_of(receipt), receipt);  // behind what is late
       pump();
-      continue;
+      return take(auditor);  // what waited may be with others now
     }
     const std::uint64_t lease = ++leases_;
     item->second.lease = lease;
-    item->second.auditor = auditor;
     ++item->second.leases;
     item->second.is_waiting = false;
     deps_.loop.after(kLeaseMs, [this, receipt, lease] { end_lease(receipt, lease); });
@@ -74,6 +115,7 @@ std::optional<receipt::Assignment> Auditor::take(const crypto::Address& auditor)
                                std::move(shown.record.model),
                                shown.record.version,
                                shown.record.model_content,
+                               {},
                                {},
                                std::move(shown.opening.task)};
   }
@@ -83,9 +125,12 @@ std::optional<receipt::Assignment> Auditor::take(const crypto::Address& auditor)
 void Auditor::end_lease(const core::Digest& receipt, std::uint64_t lease) {
   const auto item = open_.find(receipt);
   if (item == open_.end() || item->second.lease != lease) return;
-  item->second.lease = 0;
-  if (item->second.leases < kLeasesMax) return request(receipt);
-  request_here(receipt);
+  Case& silent = item->second;
+  silent.lease = 0;
+  silent.turn_ms = 0;
+  silent.passed_over.insert(silent.auditor);
+  const bool has_another = silent.leases < kLeasesMax && draw(receipt, silent);
+  has_another ? request(receipt) : request_here(receipt);
 }
 
 Result<void> Auditor::answer(const protocol::AuditReport& report) {

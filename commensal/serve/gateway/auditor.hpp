@@ -7,6 +7,7 @@
 #include <commensal/serve/gateway/events.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/verify/rollout/replayer.hpp>
+#include <functional>
 #include <memory>
 #include <set>
 #include <stop_token>
@@ -15,17 +16,18 @@ namespace commensal::gateway {
 
 /// The audits of receipts that were drawn, of all jobs alike, all from the gateway's own copy, so
 /// that no provider evades an audit by being away. Those of jobs whose auditors are public are
-/// given to auditors elsewhere who ask for them; they are done here where none does, where one that
-/// was given an audit is silent, and where one has waited for kAbsentMs. An auditor is not believed
-/// where it accuses: a root that does not open the commitment is computed again here first; nor
-/// always where it does not: the first matches of a provider and some others, drawn, are too, and
-/// what it signed is kept. Each audit ends with event::Audited, or with event::Unaudited where it
-/// went wrong kTriesMax times, later and later, or took longer than a provider may take for a step;
-/// that accuses nobody. What the machine here lacks counts as no try for kTroubleMsMax, nor does a
-/// worker that a model brings down, as long as that takes kLostMsMax in all: nobody is paid for our
-/// trouble. Here providers take turns by the time that replaying them has taken: who answers what
-/// takes long delays its own audits most. One that was under way at a stop is due at the next
-/// start. Thread-safety: the loop's thread.
+/// given to auditors elsewhere: of those who have asked for work lately, to whom a draw by their
+/// stakes says, and where that one does not come, or is silent, to the next of the same draw. They
+/// are done here where nobody asks, after kLeasesMax who were silent, and after kAbsentMs. An
+/// auditor is not believed where it accuses: a root that does not open the commitment is computed
+/// again here first; nor always where it does not: the first matches of a provider and some others,
+/// drawn, are too, and what it signed is kept. Each audit ends with event::Audited, or with
+/// event::Unaudited where it went wrong kTriesMax times, later and later, or took longer than a
+/// provider may take for a step; that accuses nobody. What the machine here lacks counts as no try
+/// for kTroubleMsMax, nor does a worker that a model brings down, as long as that takes kLostMsMax
+/// in all: nobody is paid for our trouble. Here providers take turns by the time that replaying
+/// them has taken: who answers what takes long delays its own audits most. One that was under way
+/// at a stop is due at the next start. Thread-safety: the loop's thread.
 class Auditor {
  public:
   /// All of them outlive this object.
@@ -39,6 +41,10 @@ class Auditor {
     std::shared_ptr<rollout::EngineFactory> engines;  // used off the loop
     core::Rng& rng;
     double recheck_probability = 0;  // of a match from elsewhere
+    /// How often somebody counts in a draw; nothing: everybody once.
+    std::function<std::uint64_t(const crypto::Address&)> lots = {};
+    /// What draws a receipt's round, if it is known; nothing: our own dice do.
+    std::function<std::optional<core::Digest>(const protocol::Receipt&)> beacon = {};
   };
   explicit Auditor(const Dependencies& deps);
   /// What is replayed now is cancelled, and so is what comes: its audit stays due.
@@ -61,7 +67,8 @@ class Auditor {
 
  private:
   static constexpr std::int64_t kLeaseMs = 5'000;
-  static constexpr int kLeasesMax = 2;  // of one audit; then it is done here
+  static constexpr std::int64_t kTurnMs = 1'000;  // to come for what one was drawn for
+  static constexpr int kLeasesMax = 2;            // of one audit; then it is done here
   static constexpr int kTriesMax = 3;
   static constexpr std::int64_t kRetryMs = 10'000;  // after the first; then ten times as long
   static constexpr std::int64_t kTroubleMsMax = 24 * 3'600'000, kTroubleRetryMsMax = 600'000;
@@ -74,8 +81,11 @@ class Auditor {
     receipt::Opening opening;  // read_file() has it where that is_in_file
   };
   struct Case {
-    std::uint64_t lease = 0;  // to an auditor, by its number; 0: none
-    crypto::Address auditor;  // who has it
+    std::uint64_t lease = 0;                // to an auditor, by its number; 0: none
+    crypto::Address auditor;                // who has it, or is drawn for it
+    std::int64_t turn_ms = 0;               // since when; 0: nobody is
+    std::optional<core::Digest> seed;       // of its draw
+    std::set<crypto::Address> passed_over;  // who did not come, or was silent
     int leases = 0;
     bool is_waiting = false;   // in waiting_ or own_, or for its next try
     int tries = 0;             // in vain
@@ -87,6 +97,9 @@ class Auditor {
 
   std::int64_t now_ms() const;
   core::Result<Shown> show(const core::Digest& receipt) const;
+  core::Digest seed_of(const protocol::Receipt& receipt);
+  std::optional<crypto::Address> draw(const core::Digest& receipt, Case& item);
+  bool has_turn(const core::Digest& receipt, Case& item, const crypto::Address& auditor);
   static core::Result<void> read_file(const OpeningFolder& folder, Shown& shown);
   crypto::Address provider_of(const core::Digest& receipt) const;
   void end_lease(const core::Digest& receipt, std::uint64_t lease);
@@ -105,7 +118,8 @@ class Auditor {
   AuditLines own_;                     // to be done here
   std::uint64_t leases_ = 0;
   bool is_replaying_ = false;
-  std::int64_t asked_ms_ = -kAbsentMs;  // when an auditor did last
+  std::int64_t asked_ms_ = -kAbsentMs;             // when an auditor did last
+  std::map<crypto::Address, std::int64_t> there_;  // when each did
   bool looks_later_ = false;
   std::shared_ptr<rollout::Replayer> replayer_;  // off the loop
   std::set<crypto::Address> confirmed_;  // providers of whom an answer was right, by our own replay

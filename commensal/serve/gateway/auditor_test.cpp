@@ -237,11 +237,47 @@ TEST_F(AuditorOf, WhoTakesAnAuditAndIsSilentLosesIt) {
   EXPECT_EQ(take(), 1u);
   loop_.advance_ms(4'999);
   EXPECT_EQ(take(), 0u);
-  loop_.advance_ms(1);
-  EXPECT_EQ(take(), 1u);
-  loop_.advance_ms(5'000);  // nobody is given it a third time
+  EXPECT_EQ(audited_, Steps{});
+  loop_.advance_ms(1);  // nobody else is there
   EXPECT_EQ(take(), 0u);
   EXPECT_EQ(audited_, Steps{1});
+}
+
+/// The fault: whoever asked first had the next audit, so a provider's friend that asked all the
+/// time had most of that provider's.
+TEST_F(AuditorOf, WhoseAuditItIsIsDrawnByStake) {
+  const crypto::Address slow{{1}}, eager{{2}};
+  std::map<crypto::Address, int> taken;
+  for (std::uint64_t round = 0; round < 60; ++round) {
+    for (const auto& one : {slow, eager}) EXPECT_FALSE(auditor_.take(one));
+    request({1 + round % kSteps});
+    // The eager one asks, and asks again, before the other does.
+    for (const auto& one : {eager, eager, eager, slow}) taken[one] += auditor_.take(one) ? 1 : 0;
+    loop_.advance_ms(5'000);  // both are silent in the end
+    loop_.advance_ms(5'000);
+  }
+  EXPECT_EQ(taken[slow] + taken[eager], 60);
+  EXPECT_GT(taken[slow], 15);
+  EXPECT_GT(taken[eager], 15);
+}
+
+TEST_F(AuditorOf, WhoDoesNotComeIsPassedOver) {
+  const crypto::Address away{{1}}, there{{2}};
+  int late = 0;
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    for (const auto& one : {away, there}) EXPECT_FALSE(auditor_.take(one));
+    request({1 + round % kSteps});
+    const bool at_once = auditor_.take(there).has_value();
+    late += at_once ? 0 : 1;
+    if (!at_once) {
+      loop_.advance_ms(999);
+      EXPECT_FALSE(auditor_.take(there));
+      loop_.advance_ms(1);
+      EXPECT_TRUE(auditor_.take(there));
+    }
+    loop_.advance_ms(20'000);
+  }
+  EXPECT_GT(late, 3);
 }
 
 // The fault: a gateway that could start no worker for two minutes paid without an audit.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/gateway_state.hpp>
+#include <commensal/trade/pay/ledger/draws.hpp>
+#include <commensal/trade/pay/ledger/tickets.hpp>
+#include <commensal/trade/pay/ticket/odds.hpp>
 
 namespace commensal::gateway {
 
@@ -38,6 +42,20 @@ core::Result<void> check_honesty(const GatewayConfig& config) {
                     "--stake-min {:.0f} or more",
                     to_text(money.stake_min), honesty.saved, 100 * most, honesty.lost,
                     std::ceil(honesty.stake / most));
+}
+
+/// Nor may confirming a wrong answer pay: it saves what a step costs, which is at most its pay.
+core::Result<void> check_auditors(const GatewayConfig& config) {
+  const MoneyConfig& money = config.money;
+  if (!config.outside_auditors || money.face_value == protocol::Amount()) return {};
+  const double pay = expected_pay(money);
+  const double stake = ticket::to_double(money.rules.auditor_stake);
+  if (config.recheck_probability * stake > pay) return {};
+  return core::fail(ErrorCode::kInvalidArgument,
+                    "an auditor's stake of {} deters nobody: what it confirms is looked at with "
+                    "probability {:.10g} (--recheck-probability), and not to compute saves up to "
+                    "{:.10g}; give more of either (--auditor-stake is a new ledger's)",
+                    to_text(money.rules.auditor_stake), config.recheck_probability, pay);
 }
 
 }  // namespace
@@ -123,6 +141,7 @@ core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayDependencies
   GatewayConfig known = config;
   COMMENSAL_ASSIGN(const auto founded, ledger::founding_rules(deps.store));
   if (founded) known.money.rules = *founded;
+  COMMENSAL_TRY(check_auditors(known));
   auto state = std::make_unique<State>(deps, known);
   COMMENSAL_TRY(state->resume());
   state->tick();
@@ -155,6 +174,23 @@ core::Result<void> Gateway::State::check_auditor(const crypto::Address& auditor)
   return core::fail(ErrorCode::kPermissionDenied,
                     "auditor {} has a stake of {} here, {} answer for a report",
                     crypto::to_text(auditor), to_text(stake), to_text(needed));
+}
+
+/// The operator's own have no stake, and count once.
+std::uint64_t Gateway::State::lots_of(const crypto::Address& auditor) const {
+  const ledger::State& now = bank.state();
+  const protocol::Amount stake = now.balance(auditor, ledger::AccountKind::kStake);
+  return std::max<std::uint64_t>(ledger::lots_of(stake, now.scalars.config), 1);
+}
+
+std::optional<core::Digest> Gateway::State::beacon_of(const protocol::Receipt& receipt) const {
+  if (receipt.round == protocol::kNoDraw) return std::nullopt;
+  const auto pair = ledger::pair_of(bank.state(), receipt);
+  if (!pair) return std::nullopt;
+  const auto ours = pair->gateway.value_of(receipt.round);
+  const auto theirs = pair->provider.value_of(receipt.round);
+  if (!ours || !theirs) return std::nullopt;  // it is not drawn yet
+  return protocol::beacon_value(receipt.round, *ours, *theirs);
 }
 
 core::Result<std::optional<receipt::Assignment>> Gateway::take_audit(const crypto::Address& auditor,

@@ -165,6 +165,8 @@ class Gateway final : public rpc::GatewayPort {
   /// What an account of this gateway has left is paid out: it leaves the ledger. Errors:
   /// kFailedPrecondition (it is set aside for what is under way), the ledger's.
   core::Result<void> withdraw(const std::string& account, const protocol::Amount& amount);
+  /// A consumer's part of the draw of auditors, where its receipt is accused. Errors: the ledger's.
+  core::Result<void> disclose(const core::Digest& receipt, const core::Digest& nonce);
   /// A transaction that its sender has signed, as the caller has checked, about money of its own,
   /// of somebody who has some here. `done` is called once, on the loop, when it is durable. Errors:
   /// kPermissionDenied (none of the above), kResourceExhausted (too many), ledger::Ledger::apply's.

@@ -119,6 +119,11 @@ core::Result<void> Gateway::withdraw(const std::string& account, const protocol:
   return state_->bank.commit();
 }
 
+core::Result<void> Gateway::disclose(const core::Digest& receipt, const core::Digest& nonce) {
+  COMMENSAL_TRY(state_->bank.submit(ledger::Disclose{receipt, nonce}));
+  return state_->bank.commit();
+}
+
 void Gateway::transact(ledger::Transaction transaction, Transactions::Done done) {
   if (auto allowed = check_strangers(ledger(), transaction); !allowed) {
     return done(tl::unexpected(allowed.error()));

@@ -101,7 +101,8 @@ struct Gateway::State {
         deliveries({loop, w.clock, w.rng, book, till, audit_policy, events}),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
         auditor({loop, w.clock, auditor_key, hub, book, events, w.engines, w.rng,
-                 c.recheck_probability}),
+                 c.recheck_probability, [this](const crypto::Address& one) { return lots_of(one); },
+                 [this](const protocol::Receipt& of) { return beacon_of(of); }}),
         accusations({loop, w.clock, w.key, hub, book, bank, roster, events, auditor.replayer()}),
         consequences(loop, book, answers) {
     roster.hear_if([this](const crypto::Address& provider) { return has_to_answer(provider); });
@@ -152,6 +153,9 @@ struct Gateway::State {
   /// A provider says that a model came damaged: looks at the file, and says which to push again.
   void doubt_file(const event::StepLost& event);
   core::Result<void> check_auditor(const crypto::Address& auditor) const;
+  /// What audits are drawn by.
+  std::uint64_t lots_of(const crypto::Address& auditor) const;
+  std::optional<core::Digest> beacon_of(const protocol::Receipt& receipt) const;
   void follow_verdict(const ReceiptRecord& record);
   void on_convicted(const ReceiptRecord& record);
   void resume_mismatch(const ReceiptRecord& record);

@@ -120,6 +120,7 @@ class Lottery {
   bool has_stake(const crypto::Address& provider) const;
   core::Result<void> take_up(const crypto::Address& provider, const rpc::HashChainPosition& chain);
   bool waits_for_reveals();
+  bool draws_auditors() const;
   core::Result<void> close_round();
   core::Result<void> draw(Pairing& pairing, const rpc::Reveal& reveal);
   core::Result<void> draw_by_ledger(Pairing& pairing);

@@ -24,12 +24,25 @@ void Lottery::tick() {
   if (deps_.tickets.has(State::kDrawn)) {
     for (auto& [id, pairing] : pairings_) deps_.events.report(punish_withholding(pairing));
   }
-  if (!deps_.tickets.has(State::kCountersigned) || waits_for_reveals()) return;
+  const bool is_wanted = deps_.tickets.has(State::kCountersigned) || draws_auditors();
+  if (!is_wanted || waits_for_reveals()) return;
   const auto closed = close_round();
   deps_.events.report(closed);
   if (!closed) return;
   for (const auto& [id, pairing] : pairings_) deps_.events.report(prune(pairing));
   forget_idle();
+}
+
+/// Whether the auditors of a case are drawn by a round that is still to come.
+bool Lottery::draws_auditors() const {
+  const ledger::State& state = deps_.bank.state();
+  if (state.accused.rows().empty()) return false;
+  return std::ranges::any_of(state.cases.rows(), [&](const auto& one) {
+    const protocol::Receipt& receipt = one.second.dispute.receipt;
+    if (!is_pending(one.second.status) || receipt.job.client != address_) return false;
+    const auto* const draw = state.draws.find(protocol::receipt_id(receipt.body()));
+    return draw != nullptr && !draw->seed && draw->round > chain_->round();
+  });
 }
 
 /// Who has work in hand makes tickets of rounds by the last reveal that it has heard of, and we

@@ -28,6 +28,7 @@ protocol::Job job_for(const Order& order, const core::Digest& input_salt,
   job.weight_root = order.model.weight_root;
   job.numerics_version = kernels::kNumericsVersion;
   job.input_commitment = protocol::commit_input(receipt::taken_root(order.inputs), input_salt);
+  job.draw_commitment = order.draw_commitment;
   job.client = client;
   job.provider = provider;
   // Others may see its inputs only where that was said (GatewayConfig::outside_auditors).

@@ -19,6 +19,7 @@ struct Order {
   ModelVersion model;
   tensor::NamedTensors inputs;
   bool is_again = false;  // an answer that its account has paid for once: the gateway's own affair
+  core::Digest draw_commitment{};  // its consumer's, as in protocol::Job
 };
 
 /// A job in the gateway's hands, at one provider.

@@ -5,6 +5,7 @@
 #include <commensal/base/core/limits_disputes.hpp>
 #include <commensal/serve/cases/brief.hpp>
 #include <commensal/serve/http/api.hpp>
+#include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/trade/pay/ledger/cases.hpp>
 #include <nlohmann/json.hpp>
 
@@ -56,12 +57,15 @@ Json turn_json(const ledger::State& state, const ledger::Arbiter* arbiter, const
     }
     case CaseStatus::kUndecided:
       owes.push_back("auditors");
+      if (!row.called.empty()) until = row.report_ms;
       break;
     case CaseStatus::kConvicted:
     case CaseStatus::kAcquitted:
       break;
   }
-  return {{"owes", owes}, {"until_ms", until}};
+  Json called = Json::array();
+  for (const crypto::Address& one : row.called) called.push_back(crypto::to_text(one));
+  return {{"owes", owes}, {"until_ms", until}, {"called", called}};
 }
 
 /// ?party=0x...: those in which it accuses or is accused. The newest, pending ones first.
@@ -147,12 +151,39 @@ Response next_case(Gateway& gateway, const Call& call) {
   return bytes_response(protocol::encode_stored(*found));
 }
 
+Result<core::Digest> read_nonce(const Call& call) {
+  std::optional<core::Digest> nonce;
+  JsonCursor cursor(core::as_text(call.body));
+  COMMENSAL_TRY(cursor.object([&](std::string_view key) -> Result<void> {
+    if (key != "nonce") return cursor.value().map([](auto&&) {});
+    COMMENSAL_ASSIGN(const std::string text, cursor.string());
+    COMMENSAL_ASSIGN(nonce, core::digest_from_hex(text));
+    return {};
+  }));
+  COMMENSAL_TRY(cursor.end());
+  if (nonce) return *nonce;
+  return core::fail(ErrorCode::kInvalidArgument,
+                    "expected {{\"nonce\": \"64 hexadecimal digits\"}}");
+}
+
+/// By anybody who knows it: it opens what the receipt's job commits to, or is refused.
+Response disclose(Gateway& gateway, const Call& call) {
+  const auto receipt = core::digest_from_hex(call.params.at("subject"));
+  if (!receipt) {
+    return error_response({ErrorCode::kInvalidArgument, "a receipt has 64 hexadecimal digits"});
+  }
+  const auto done = read_nonce(call).and_then(
+      [&](const core::Digest& nonce) { return gateway.disclose(*receipt, nonce); });
+  return done ? json_response(R"({"taken":true})") : error_response(done.error());
+}
+
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 
 constexpr Route kRoutes[] = {
     {"GET", "/v1/cases", Auth::kAccount, kSmall, on_loop<list_cases>},
     {"GET", "/v1/cases/next", Auth::kAccount, kSmall, on_loop<next_case>},
     {"GET", "/v1/cases/{subject}", Auth::kAccount, kSmall, on_loop<show_cases>},
+    {"POST", "/v1/cases/{subject}/nonce", Auth::kAccount, kSmall, on_loop<disclose>},
 };
 
 }  // namespace

@@ -195,6 +195,7 @@ void infer(const Services& services, CallPtr call, Reply reply) {
       call->account, call->params.at("model"), *version, std::move(parsed->inputs), {}});
   receipt::take_roots(request->inputs);
   request->left = call->left.get_token();
+  request->draw_commitment = parsed->draw_commitment;
   for (const RequestedOutput& output : parsed->outputs) request->outputs.push_back(output.name);
   auto body = std::make_shared<const InferBody>(*std::move(parsed));
   request->check = [call, body](const ModelVersion& model) {

@@ -38,7 +38,8 @@ Json rules_of(const ledger::Config& rules) {
           {"move_delay_ms", rules.move_delay_ms},
           {"dispute_delay_ms", rules.dispute_delay_ms},
           {"auditor_stake", to_text(rules.auditor_stake)},
-          {"reports_needed", rules.reports_needed}};
+          {"reports_needed", rules.reports_needed},
+          {"report_delay_ms", rules.report_delay_ms}};
 }
 
 Json terms_of(const gateway::MoneyConfig& money) {
@@ -103,12 +104,15 @@ std::string balances_json(const ledger::State& state, const crypto::Address& own
                          {"amount", to_text(row->second.amount)},
                          {"release_ms", row->second.release_ms}});
   }
+  // As an auditor who may be drawn.
+  const ledger::BenchRow* const listed = state.bench.find(owner);
   return text_of({{"owner", crypto::to_text(owner)},
                   {"name", name},
                   {"ledger", crypto::to_text(state.scalars.config.operator_address)},
                   {"test_money", is_test},
                   {"nonce", state.nonces.get(owner)},
                   {"balances", balances},
+                  {"listed", listed == nullptr ? Json() : Json(to_text(listed->stake))},
                   {"announcements", announced}});
 }
 

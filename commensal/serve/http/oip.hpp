@@ -22,6 +22,7 @@ struct InferBody {
   tensor::NamedTensors inputs;
   std::vector<RequestedOutput> outputs;  // empty: all
   bool binary_outputs = false;
+  core::Digest draw_commitment{};  // as in protocol::Job; zero: none was sent
 };
 
 /// A body in its two parts: the first holds JSON.

@@ -135,6 +135,11 @@ core::Result<std::vector<InputText>> read_head(std::string_view json, InferBody&
       return read_list(cursor, body.outputs, "output", read_output);
     } else if (key == "parameters") {
       return read_parameters(cursor, [&](std::string_view name) -> core::Result<bool> {
+        if (name == "commensal_draw_commitment") {
+          COMMENSAL_ASSIGN(const std::string text, cursor.string());
+          COMMENSAL_ASSIGN(body.draw_commitment, core::digest_from_hex(text));
+          return true;
+        }
         if (name != "binary_data_output") return false;
         COMMENSAL_ASSIGN(body.binary_outputs, cursor.boolean());
         return true;

@@ -49,8 +49,11 @@ core::Result<void> check_assignment(const Assignment& given) {
   COMMENSAL_TRY(protocol::verify_receipt(given.receipt));
   const bool fits = protocol::job_id(given.task.job) == protocol::job_id(given.receipt.job) &&
                     given.task.step == given.receipt.step;
-  if (fits) return {};
-  return core::fail(core::ErrorCode::kDataLoss, "the task is not that of the receipt");
+  if (!fits) return core::fail(core::ErrorCode::kDataLoss, "the task is not that of the receipt");
+  const bool is_of_it =
+      !given.report || given.report->receipt_id == protocol::receipt_id(given.receipt.body());
+  if (is_of_it) return {};
+  return core::fail(core::ErrorCode::kDataLoss, "the report is not about the receipt");
 }
 
 }  // namespace commensal::receipt

@@ -3,6 +3,7 @@
 
 #include <commensal/base/protocol/receipt.hpp>
 #include <commensal/base/protocol/record.hpp>
+#include <commensal/base/protocol/verdict.hpp>
 #include <commensal/compute/tensor/codec.hpp>
 
 /// What opens the commitments of a step. A job of one step is a rollout of one: the same types, the
@@ -72,7 +73,14 @@ struct Assignment {
   core::Digest content{};  // SHA-256 of the file
   /// Of a case that waits for auditors: answered by a Report in the ledger. None: an audit.
   std::optional<crypto::Address> accuser;
+  /// Of such a case where it is about what an auditor has said of this receipt.
+  std::optional<protocol::AuditReport> report;
   StepTask task;
+
+  /// Of the case.
+  core::Digest subject() const {
+    return report ? protocol::report_id(*report) : protocol::receipt_id(receipt.body());
+  }
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -81,12 +89,14 @@ struct Assignment {
     archive.field("version", self.version);
     archive.field("content", self.content);
     archive.field("accuser", self.accuser);
+    archive.field("report", self.report);
     archive.field("task", self.task);
   }
 };
 
-/// That the task is that of the receipt, and both have signed it: an auditor answers for what it
-/// says of it. Errors: check_task()'s, kUnauthenticated, kDataLoss.
+/// That the task, and the report where there is one, is about the receipt, and both have signed
+/// that: an auditor answers for what it says of it. Errors: check_task()'s, kUnauthenticated,
+/// kDataLoss.
 core::Result<void> check_assignment(const Assignment& given);
 
 /// That everything in the task is what both parties have agreed on: the inputs open c_0, the value

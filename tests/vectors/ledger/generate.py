@@ -58,7 +58,7 @@ BODIES = [
                     ("uint128", "creditCap", 2**100), ("uint128", "accusationBond", 21),
                     ("uint64", "contestDelayMs", 200), ("uint64", "moveDelayMs", 50),
                     ("uint64", "disputeDelayMs", 400), ("uint128", "auditorStake", 70),
-                    ("uint32", "reportsNeeded", 2)]),
+                    ("uint32", "reportsNeeded", 2), ("uint64", "reportDelayMs", 60)]),
     (1, "Deposit", [("address", "owner", ALICE), ("uint128", "amount", 2**128 - 1),
                     ("bytes32", "reference", h("payment"))]),
     (2, "Withdraw", [("uint128", "amount", 12345678901234567890123)]),
@@ -92,6 +92,9 @@ BODIES = [
     (26, "Report", CASE + [("bytes32", "outputRoot", h("outputs"))]),
     (27, "Sell", [("bytes32", "ticket", h("ticket")), ("uint128", "price", 90)]),
     (28, "Buy", [("bytes32", "ticket", h("ticket")), ("uint128", "price", 2**128 - 1)]),
+    (29, "Enlist", [("uint8", "listed", 1)]),
+    (30, "Disclose", [("bytes32", "receipt", h("receipt")), ("bytes32", "nonce", h("nonce"))]),
+    (31, "Summon", CASE),
 ]
 
 

@@ -189,7 +189,8 @@ def listed(items):
 
 JOB = ["kind", "graph_root", "weight_root", "numerics_version", "input_commitment", "steps",
        "client", "provider", "face_value", "win_threshold", "beacons", "noise", "noise_exponent",
-       "noise_anchor", "states", "feeds", "auditors", "auditor_list", "valid_until_ms"]
+       "noise_anchor", "states", "feeds", "auditors", "auditor_list", "valid_until_ms",
+       "draw_commitment"]
 
 
 def field(name, value):
@@ -203,7 +204,7 @@ def field(name, value):
 
 
 def encode_job(job):
-    return b"\x01\x03" + b"".join(field(name, job[name]) for name in JOB)
+    return b"\x01\x04" + b"".join(field(name, job[name]) for name in JOB)
 
 
 def encode_body(job_id, step, commitment, beacon_round):
@@ -236,12 +237,13 @@ def jobs():
                  steps=1, client=address(CLIENT_KEY), provider=address(PROVIDER_KEY),
                  face_value=10**18, win_threshold=b"\xff" * 32, beacons=[], noise=0,
                  noise_exponent=0, noise_anchor=bytes(32), states=0, feeds=[], auditors=0,
-                 auditor_list=[], valid_until_ms=0)
+                 auditor_list=[], valid_until_ms=0, draw_commitment=bytes(32))
     chain = dict(plain, kind=1, numerics_version=0x01020304, steps=2**63 + 5, face_value=2**128 - 1,
                  win_threshold=u(2**248, 32), beacons=[h("beacon 1"), h("beacon 2")], noise=1,
                  noise_exponent=17, noise_anchor=h("noise key"), states=2,
                  feeds=[[1, 0], [0, 2**32 - 2]], auditors=2,
-                 auditor_list=[address(AUDITOR_KEY), address(CLIENT_KEY)], valid_until_ms=2**60 + 3)
+                 auditor_list=[address(AUDITOR_KEY), address(CLIENT_KEY)], valid_until_ms=2**60 + 3,
+                 draw_commitment=tagged("commensal/auditors/nonce/v1", h("nonce")))
     return [plain, chain]
 
 
@@ -284,7 +286,7 @@ def receipt_vectors():
             "commitments": readable(commitments),
             "bodies": readable(bodies), "root": root(leaves).hex(),
             "ids": [tagged("commensal/receipt/v1", body).hex() for body in bodies],
-            "receipts": [(b"\x04\x03" + encode_job(job) + u(1, 8) + commitments[i] + u(ROUND, 8)
+            "receipts": [(b"\x04\x04" + encode_job(job) + u(1, 8) + commitments[i] + u(ROUND, 8)
                           + encode_batch_signature(signatures["provider"], i, leaves)
                           + encode_batch_signature(signatures["client"], i, leaves)).hex()
                          for i in range(5)]})
@@ -353,7 +355,7 @@ def winning_claim(rounds=64, at=33):
                               keccak256(role.encode()), leaf(body), word(1))
         signatures.append(encode_batch_signature(sign(key, typed_digest(0, message)), 0,
                                                  [leaf(body)]))
-    receipt = (b"\x04\x03" + encode_job(job) + u(1, 8) + commitment + u(at, 8) + signatures[0]
+    receipt = (b"\x04\x04" + encode_job(job) + u(1, 8) + commitment + u(at, 8) + signatures[0]
                + signatures[1])
     value = tagged("commensal/beacon/v1", u(at, 8), gateway[at], provider[at])
     return {"encoding": (b"\x07\x01" + receipt + gateway[at] + provider[at] + h("output root")

@@ -55,7 +55,7 @@ def to_gateway():
     position = hash_chain_head(PROVIDER_KEY, h("anchor"), 64) + u(0, 8) + h("anchor")
     hello = (text("k\u00f6ln-1") + text("0.1.0") + address(PROVIDER_KEY) + bytes(range(65))
              + listed([h("model"), h("model 2")]) + u(4, 4))
-    receipt = (b"\x04\x03" + encode_job(jobs()[0]) + u(1, 8) + h("commitment") + u(7, 8)
+    receipt = (b"\x04\x04" + encode_job(jobs()[0]) + u(1, 8) + h("commitment") + u(7, 8)
                + batch * 2)
     yield "hello", 80, hello + b"\1" + position + text(""), ()
     yield "hello", 80, hello + b"\0" + text("the signal is stale"), ()

@@ -32,6 +32,8 @@ class MoneyTrip : public ::testing::Test {
     config.rollouts_kept_max = rollouts_kept_max_;
     config.receipts = receipts_;
     config.tries_max = tries_max_;
+    config.outside_auditors = outside_auditors_;
+    config.recheck_probability = recheck_probability_;
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     auto market = std::make_unique<Market>(seed, scratch(test->name()), config, terms_.provider);
     EXPECT_TRUE(market->start_gateway());
@@ -81,6 +83,8 @@ class MoneyTrip : public ::testing::Test {
   std::size_t rollouts_kept_max_ = limits::kRolloutsKeptMax;
   gateway::BookLimits receipts_;
   int tries_max_ = 3;
+  bool outside_auditors_ = false;
+  double recheck_probability_ = 0.1;
 };
 
 }  // namespace commensal::sim::testing

@@ -53,6 +53,9 @@ struct CaseRow {
   std::uint64_t end_ms = 0;       // then no move is accepted any more; kContested
   std::uint32_t moves = 0;        // so far; they stand in a table of their own
   std::vector<Finding> findings;  // at most limits::kCaseReportsMax, in their order
+  std::vector<Address> drawn;     // who may still be called, in this order
+  std::vector<Address> called;    // to report
+  std::uint64_t report_ms = 0;    // until then they have time; 0: nobody was drawn yet
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -66,6 +69,9 @@ struct CaseRow {
     archive.field("end_ms", self.end_ms);
     archive.field("moves", self.moves);
     archive.field("findings", self.findings);
+    archive.field("drawn", self.drawn);
+    archive.field("called", self.called);
+    archive.field("report_ms", self.report_ms);
   }
 };
 

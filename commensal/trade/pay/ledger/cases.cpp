@@ -36,6 +36,8 @@ void drop_moves(Context& context, Case& one) {
 void end(Context& context, Case& ended, CaseStatus status) {
   count_pending(context, ended, -1);
   drop_moves(context, ended);
+  ended.row.drawn.clear();
+  ended.row.called.clear();
   ended.row.status = status;
   keep(context, ended);
 }
@@ -118,7 +120,8 @@ Result<void> expect_free_stake(const Context& context, const Address& owner) {
   }
   for (const auto& [key, row] : context.state.cases.rows()) {
     const bool answers =
-        std::ranges::find(row.findings, owner, &Finding::auditor) != row.findings.end();
+        std::ranges::find(row.findings, owner, &Finding::auditor) != row.findings.end() ||
+        std::ranges::find(row.called, owner) != row.called.end();
     if (!answers || !is_pending(row.status)) continue;
     return fail(ErrorCode::kFailedPrecondition, "stake: its owner answers for a report");
   }
@@ -146,39 +149,6 @@ std::vector<Arbiter::Said> moves_of(const State& state, const CaseKey& key) {
     said.push_back({row->second.by_accuser != 0, row->second.move});
   }
   return said;
-}
-
-Result<void> check_reporter(const State& state, const CaseKey& key, const CaseRow& row,
-                            const Address& auditor) {
-  const auto refused = [&](std::string_view why) {
-    return fail(ErrorCode::kPermissionDenied, "auditor: {} {}", crypto::to_text(auditor), why);
-  };
-  const protocol::Job& job = row.dispute.receipt.job;
-  const Config& config = state.scalars.config;
-  if (auditor == key.accuser || auditor == row.dispute.accused || auditor == job.provider ||
-      auditor == job.client || auditor == config.operator_address) {
-    return refused("is no auditor from outside");
-  }
-  if (job.auditors == protocol::AuditorClass::kNobody) {
-    return refused("has no say: the job admits nobody");
-  }
-  if (job.auditors == protocol::AuditorClass::kOwnerList &&
-      std::ranges::find(job.auditor_list, auditor) == job.auditor_list.end()) {
-    return refused("is not on the list of the job's owner");
-  }
-  if (state.accused.get(auditor) != 0) return refused("is accused itself");
-  const Amount stake = state.balance(auditor, AccountKind::kStake);
-  if (stake < config.auditor_stake) {
-    return refused(fmt::format("has a stake of {}, at least {} answers for a report",
-                               protocol::to_text(stake), protocol::to_text(config.auditor_stake)));
-  }
-  if (std::ranges::find(row.findings, auditor, &Finding::auditor) != row.findings.end()) {
-    return fail(ErrorCode::kAlreadyExists, "report: {} has made one in this case",
-                crypto::to_text(auditor));
-  }
-  if (row.findings.size() < limits::kCaseReportsMax) return {};
-  return fail(ErrorCode::kResourceExhausted, "reports: at most {} are accepted",
-              limits::kCaseReportsMax);
 }
 
 namespace {
@@ -231,8 +201,12 @@ Result<void> acquit(Context& context, Case ended, Ground ground) {
   return punish_reports(context, ended, true, ended.accused());
 }
 
+std::size_t reports_needed(const Config& config) {
+  return std::clamp<std::size_t>(config.reports_needed, 1, limits::kCaseReportsMax / 2);
+}
+
 Result<void> decide_by_reports(Context& context, Case open) {
-  const std::size_t needed = std::max<std::uint32_t>(context.config().reports_needed, 1);
+  const std::size_t needed = reports_needed(context.config());
   std::map<Digest, std::size_t> counts;
   for (const Finding& finding : open.row.findings) ++counts[finding.root];
   const Digest said = open.row.dispute.output_root;
@@ -250,6 +224,7 @@ Result<void> decide_by_reports(Context& context, Case open) {
 Result<void> leave_to_auditors(Context& context, Case open) {
   drop_moves(context, open);
   open.row.status = CaseStatus::kUndecided;
+  COMMENSAL_TRY(give_time(context, open));
   return decide_by_reports(context, std::move(open));
 }
 

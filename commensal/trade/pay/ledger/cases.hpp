@@ -31,9 +31,12 @@ std::optional<CaseKey> case_of(const Transaction& transaction);
 /// What both have said so far, in this order.
 std::vector<Arbiter::Said> moves_of(const State& state, const CaseKey& key);
 
-/// Whether `auditor` may report in a case: the job admits it, it answers for its word, has no part
-/// in the case and has not reported yet. Errors: kPermissionDenied, kAlreadyExists,
-/// kResourceExhausted.
+/// Whether `auditor` could be drawn for a case: the job admits it, it answers for its word and has
+/// no part in the case. Not whether it is accused itself: a bond must not choose who is drawn.
+/// Error: kPermissionDenied.
+core::Result<void> check_candidate(const State& state, const CaseKey& key, const CaseRow& row,
+                                   const Address& auditor);
+/// The same of one that was drawn, and whose turn it is. Errors: kPermissionDenied, kAlreadyExists.
 core::Result<void> check_reporter(const State& state, const CaseKey& key, const CaseRow& row,
                                   const Address& auditor);
 
@@ -57,11 +60,36 @@ core::Result<void> convict(Context& context, Case ended, Ground ground);
 /// The accusation failed: its bond is lost. Of the ticket nothing was said.
 core::Result<void> acquit(Context& context, Case ended, Ground ground);
 
+/// That agree; at least one.
+std::size_t reports_needed(const Config& config);
 /// What the case's reports say, where enough of them agree and no others do; else it is kept as it
 /// is. Nothing before the accused, and other auditors, have had their time.
 core::Result<void> decide_by_reports(Context& context, Case open);
 /// No dispute will end it: auditors have to.
 core::Result<void> leave_to_auditors(Context& context, Case open);
+
+/// Remembers, with the first accusation of a receipt, what its auditors are drawn by.
+core::Result<void> prepare_draw(Context& context, const protocol::Receipt& receipt);
+/// Who is drawn to report in a case, by what is known at a time.
+struct Drawing {
+  Digest seed{};
+  std::vector<Address> order;
+};
+/// Errors: kFailedPrecondition (not yet, or too few could be), kAlreadyExists.
+core::Result<Drawing> drawing_of(const State& state, const CaseKey& key, const CaseRow& row,
+                                 std::uint64_t time_ms);
+/// For a case that has just been left to auditors: they, and who knows a part of the seed, have
+/// their time from now on.
+core::Result<void> give_time(Context& context, Case& open);
+/// Calls as many of who was drawn as can decide it, where nobody is called.
+core::Result<void> call_next(Context& context, Case& open);
+/// Who was called and said nothing pays for that, and others are called.
+core::Result<void> pass_over(Context& context, Case open);
+
+/// What anybody may send in a case by now, and nobody has to: somebody was silent too long,
+/// auditors can be drawn or have said enough.
+std::optional<Body> due_step(const State& state, const CaseKey& key, const CaseRow& row,
+                             std::uint64_t time_ms);
 
 /// `delay_ms` from now. Error: kInvalidArgument where the clock has no room for it.
 core::Result<std::uint64_t> after(const Context& context, std::uint64_t delay_ms);

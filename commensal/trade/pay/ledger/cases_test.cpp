@@ -82,6 +82,10 @@ TEST_F(MoneyCases, WhatNeitherDisputeNorAuditorCouldDecideIsNoCase) {
   EXPECT_THAT(refusal(accuser_.key, accuse(made, ScriptedArbiter::kNotPlayed)),
               HasSubstr("without a program, and the job admits no auditor"));
   accept(accuser_.key, accuse(made));
+  accept(provider(), on<Contest>(made));
+  accept(provider(), argue(made, ScriptedArbiter::kUndecided));
+  now_ms_ += 1000;
+  EXPECT_THAT(refusal(stranger_.key, on<Summon>(made)), HasSubstr("0 auditors were on the list"));
   EXPECT_THAT(refusal(auditors_[0].key, report(made, other_root_)),
               HasSubstr("the job admits nobody"));
 }
@@ -323,7 +327,8 @@ TEST_F(MoneyCases, AnAccusedTicketIsNotPaid) {
   EXPECT_THAT(paid_by(), ::testing::Each(refused));
   accept(provider(), argue(made, ScriptedArbiter::kUndecided));
   EXPECT_THAT(paid_by(), ::testing::Each(refused));
-  for (const std::size_t i : {0u, 1u}) accept(auditors_[i].key, report(made, made.output_root));
+  summon(made);
+  for (int i = 0; i < 2; ++i) reported(made, made.output_root);
   accept(provider(), Mature{ticket_of(made)});
 }
 

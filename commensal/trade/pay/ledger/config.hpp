@@ -28,6 +28,7 @@ struct Config {
   std::uint64_t dispute_delay_ms = 7ull * 24 * 3600 * 1000;  // for all of them
   Amount auditor_stake{1000};                                // that answers for a report
   std::uint32_t reports_needed = 2;                          // that agree, and decide
+  std::uint64_t report_delay_ms = 6ull * 3600 * 1000;        // for who is drawn to report
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -50,6 +51,7 @@ struct Config {
     archive.field("dispute_delay_ms", self.dispute_delay_ms);
     archive.field("auditor_stake", self.auditor_stake);
     archive.field("reports_needed", self.reports_needed);
+    archive.field("report_delay_ms", self.report_delay_ms);
   }
   bool operator==(const Config&) const = default;
 };

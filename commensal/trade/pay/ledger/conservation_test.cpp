@@ -6,6 +6,7 @@
 // that are: ledger_test.cpp, claims_test.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <commensal/trade/pay/ledger/invariants.hpp>
 #include <commensal/trade/pay/ledger/testing/random_tickets.hpp>
 #include <commensal/trade/pay/ledger/testing/scripted_arbiter.hpp>
@@ -30,6 +31,7 @@ class Market {
     config.contest_delay_ms = 5000;
     config.move_delay_ms = 5000;
     config.dispute_delay_ms = 100'000;
+    config.report_delay_ms = 5000;
     apply(operations_.found(config));
     for (const auto& [sender, body] : tickets_.beginning(operations_.operator_address())) {
       apply(operations_.make(ledger_.state(), sender, body));
@@ -159,6 +161,10 @@ TEST(MoneyConservation, AMillionOperationsKeepEveryUnit) {
   for (const auto& [key, row] : market.state().cases.rows()) ++cases[row.status];
   EXPECT_GT(cases[CaseStatus::kConvicted], 100u);
   EXPECT_GT(cases[CaseStatus::kAcquitted], 50u);
+  const auto has_two = [](const auto& one) { return one.second.findings.size() >= 2; };
+  const auto reported = std::ranges::count_if(market.state().cases.rows(), has_two);
+  std::printf("cases with two reports or more: %td\n", reported);
+  EXPECT_GT(reported, 20);
   EXPECT_GT(refused, 100'000u);
   EXPECT_GT(accepted, 300'000u);
 }

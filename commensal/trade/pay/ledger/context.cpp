@@ -15,6 +15,18 @@ void set_balance(State& state, const AccountId& account, const Amount& amount) {
   }
 }
 
+/// What has left a stake was not locked all the time.
+void shorten_bench(State& state, const Address& owner) {
+  const BenchRow* const row = state.bench.find(owner);
+  const Amount left = state.balance(owner, AccountKind::kStake);
+  if (row == nullptr || row->stake <= left) return;
+  if (left < state.scalars.config.auditor_stake || left == Amount()) {
+    state.bench.erase(owner);
+  } else {
+    state.bench.set(owner, {row->since, left});
+  }
+}
+
 }  // namespace
 
 core::Result<void> not_zero(const Amount& amount) {
@@ -38,6 +50,7 @@ core::Result<void> Context::move(const AccountId& from, const AccountId& to, con
   };
   COMMENSAL_TRY(change(from, from == kOutside));
   COMMENSAL_TRY(change(to, to != kOutside));
+  if (from.kind == AccountKind::kStake) shorten_bench(state, from.owner);
   entry_.postings.push_back({from, to, amount});
   return {};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/trade/pay/ledger/invariants.hpp>
+#include <set>
 
 namespace commensal::ledger {
 namespace {
@@ -109,6 +110,47 @@ Result<void> check_cases(const State& state) {
   return {};
 }
 
+/// Who is on the list has what counts of its stake; and whoever is called was drawn, by a seed that
+/// stays.
+Result<void> check_auditor(const State& state, const Address& auditor) {
+  const BenchRow* const row = state.bench.find(auditor);
+  if (row == nullptr) return {};
+  const Amount stake = state.balance(auditor, AccountKind::kStake);
+  if (row->stake <= stake && row->stake >= state.scalars.config.auditor_stake) return {};
+  return breach(
+      fmt::format("{} counts as an auditor for more than it has locked", crypto::to_text(auditor)));
+}
+
+Result<void> check_called(const State& state, const CaseRow& row) {
+  const bool has_drawn = !row.called.empty() || !row.drawn.empty();
+  if (has_drawn && !is_pending(row.status)) return breach("a case was over and calls auditors");
+  const DrawRow* const draw = state.draws.find(protocol::receipt_id(row.dispute.receipt.body()));
+  if (draw == nullptr) return breach("a case without a draw");
+  if (row.report_ms != 0 && !draw->seed) return breach("auditors were drawn by no seed");
+  std::set<Address> once(row.drawn.begin(), row.drawn.end());
+  once.insert(row.called.begin(), row.called.end());
+  for (const Finding& finding : row.findings) once.insert(finding.auditor);
+  if (once.size() == row.drawn.size() + row.called.size() + row.findings.size()) return {};
+  return breach("an auditor was drawn twice");
+}
+
+Result<void> check_changed_auditors(const State& state) {
+  for (const auto& [account, old] : before(state.balances)) {
+    if (account.kind == AccountKind::kStake) COMMENSAL_TRY(check_auditor(state, account.owner));
+  }
+  for (const auto& [auditor, old] : before(state.bench))
+    COMMENSAL_TRY(check_auditor(state, auditor));
+  for (const auto& [key, old] : before(state.cases)) {
+    COMMENSAL_TRY(check_called(state, state.cases.get(key)));
+  }
+  for (const auto& [receipt, old] : before(state.draws)) {
+    if (old && old->seed && state.draws.get(receipt).seed != old->seed) {
+      return breach("a draw was made again");
+    }
+  }
+  return {};
+}
+
 /// What is for sale can be bought.
 Result<void> check_sale(const State& state, const Digest& ticket) {
   const Amount* const asked = state.asked.find(ticket);
@@ -178,6 +220,7 @@ Result<void> check_changes(const State& state, std::span<const Posting> postings
   COMMENSAL_TRY(add_changed_parts(state, parts));
   COMMENSAL_TRY(add_changed_bonds(state, parts));
   COMMENSAL_TRY(check_changed_sales(state));
+  COMMENSAL_TRY(check_changed_auditors(state));
   return check_parts(parts);
 }
 
@@ -206,6 +249,10 @@ Result<void> check_all(const State& state) {
   for (const auto& [ticket, claim] : state.claims.rows()) reserve(parts, claim, &Sum::add);
   for (const auto& [key, row] : state.cases.rows()) bond(parts, key, row, &Sum::add);
   COMMENSAL_TRY(check_cases(state));
+  for (const auto& [key, row] : state.cases.rows()) COMMENSAL_TRY(check_called(state, row));
+  for (const auto& [auditor, row] : state.bench.rows()) {
+    COMMENSAL_TRY(check_auditor(state, auditor));
+  }
   for (const auto& [ticket, asked] : state.asked.rows()) COMMENSAL_TRY(check_sale(state, ticket));
   return check_parts(parts);
 }

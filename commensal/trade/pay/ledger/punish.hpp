@@ -18,6 +18,9 @@ enum class Offence : std::uint8_t {
 /// loss (risk::Policy::lost_share) has it from here.
 inline constexpr std::uint32_t kIsolatedMismatchPm = 500;
 
+/// Of Config::auditor_stake, in thousandths: what who is drawn and says nothing loses.
+inline constexpr std::uint32_t kAbsenceCostPm = 50;
+
 /// What an offence costs. Part of everything is burnt: else punishing oneself would be a way around
 /// the withdrawal delay.
 struct OffenceRow {

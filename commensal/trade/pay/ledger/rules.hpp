@@ -33,6 +33,9 @@ core::Result<void> rule(Context& context, const Concede& body);
 core::Result<void> rule(Context& context, const Argue& body);
 core::Result<void> rule(Context& context, const Expire& body);
 core::Result<void> rule(Context& context, const Report& body);
+core::Result<void> rule(Context& context, const Enlist& body);
+core::Result<void> rule(Context& context, const Disclose& body);
+core::Result<void> rule(Context& context, const Summon& body);
 core::Result<void> rule(Context& context, const Sell& body);
 core::Result<void> rule(Context& context, const Buy& body);
 

@@ -48,13 +48,13 @@ Result<void> rule(Context& context, const Open& body) {
   const protocol::Receipt& receipt = body.claim.receipt;
   const Config& config = context.config();
   const Digest ticket = protocol::ticket_id(receipt.body());
-  COMMENSAL_ASSIGN(const Pair known, pair_of(context, receipt));
+  COMMENSAL_ASSIGN(const Pair known, pair_of(context.state, receipt));
   COMMENSAL_TRY(expect_new(context, known, receipt));
   COMMENSAL_TRY(
       accept_reveal(context, known.keys.gateway, receipt.round, body.claim.gateway_reveal));
   COMMENSAL_TRY(
       accept_reveal(context, known.keys.provider, receipt.round, body.claim.provider_reveal));
-  COMMENSAL_ASSIGN(const Pair pair, pair_of(context, receipt));
+  COMMENSAL_ASSIGN(const Pair pair, pair_of(context.state, receipt));
   COMMENSAL_ASSIGN(const ticket::CheckedClaim checked,
                    ticket::verify_claim(body.claim, pair.gateway, pair.provider,
                                         {pair.gateway.round(), pair.provider.round(),
@@ -242,7 +242,7 @@ namespace {
 Result<ClaimRow> unopened(const Context& context, const Settle& body, const Digest& ticket) {
   const protocol::Receipt& receipt = body.receipt;
   COMMENSAL_TRY(protocol::verify_receipt(receipt, context.config().chain_id));
-  COMMENSAL_ASSIGN(const Pair pair, pair_of(context, receipt));
+  COMMENSAL_ASSIGN(const Pair pair, pair_of(context.state, receipt));
   COMMENSAL_TRY(expect_new(context, pair, receipt));
   ClaimRow claim;
   claim.beacon = pair.id;

@@ -41,7 +41,7 @@ Result<Missing> missing_reveal(const Pair& pair, std::uint64_t round) {
 }  // namespace
 
 Result<void> rule(Context& context, const Silence& body) {
-  COMMENSAL_ASSIGN(const Pair pair, pair_of(context, body.receipt));
+  COMMENSAL_ASSIGN(const Pair pair, pair_of(context.state, body.receipt));
   COMMENSAL_TRY(expect_new(context, pair, body.receipt));
   const std::uint64_t round = body.receipt.round;
   const std::uint64_t allowed = context.config().opening_rounds;
@@ -63,7 +63,7 @@ Result<void> rule(Context& context, const Silence& body) {
 }
 
 Result<void> rule(Context& context, const Demand& body) {
-  COMMENSAL_ASSIGN(const Pair pair, pair_of(context, body.receipt));
+  COMMENSAL_ASSIGN(const Pair pair, pair_of(context.state, body.receipt));
   COMMENSAL_ASSIGN(const Missing missing, missing_reveal(pair, body.receipt.round));
   const protocol::Job& job = body.receipt.job;
   const Address& asker = missing.gateway ? job.provider : job.client;
@@ -104,7 +104,7 @@ Result<void> gateway_default(Context& context, const Default& body, const Digest
 }  // namespace
 
 Result<void> rule(Context& context, const Default& body) {
-  COMMENSAL_ASSIGN(const Pair pair, pair_of(context, body.receipt));
+  COMMENSAL_ASSIGN(const Pair pair, pair_of(context.state, body.receipt));
   COMMENSAL_TRY(expect_new(context, pair, body.receipt));
   COMMENSAL_ASSIGN(const Missing missing, missing_reveal(pair, body.receipt.round));
   const auto* deadline_ms = context.state.demands.find(missing.key);

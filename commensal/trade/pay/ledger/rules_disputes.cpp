@@ -128,6 +128,7 @@ Result<void> rule(Context& context, const Accuse& body) {
   COMMENSAL_ASSIGN(made.row.contest_ms, after(context, config.contest_delay_ms));
   made.row.since_ms = context.time_ms();
   made.row.bond = config.accusation_bond;
+  COMMENSAL_TRY(prepare_draw(context, receipt));
   return begin_case(context, made);
 }
 
@@ -220,7 +221,7 @@ Result<void> rule(Context& context, const Expire& body) {
   if (open.row.status == CaseStatus::kContested) return expire_dispute(context, std::move(open));
   const CaseKey key = open.key;
   if (context.time_ms() >= open.row.contest_ms) {
-    COMMENSAL_TRY(decide_by_reports(context, std::move(open)));
+    COMMENSAL_TRY(decide_by_reports(context, open));
     const Case left{key, context.state.cases.get(key)};
     if (!is_pending(left.row.status)) return {};
     // Who has nothing left to lose would keep what is reserved for it by saying nothing.
@@ -228,14 +229,17 @@ Result<void> rule(Context& context, const Expire& body) {
     const bool is_silent = left.row.status == CaseStatus::kAccused;
     if (is_silent && stake == Amount()) return convict(context, left, Ground::kWord);
   }
+  const bool is_late = !open.row.called.empty() && context.time_ms() >= open.row.report_ms;
+  if (is_late) return pass_over(context, std::move(open));
   return fail(ErrorCode::kFailedPrecondition, "case: nobody owes anything in time");
 }
 
 Result<void> rule(Context& context, const Report& body) {
   COMMENSAL_ASSIGN(Case open, pending_case(context, body.subject, body.accuser));
   COMMENSAL_TRY(check_reporter(context.state, open.key, open.row, context.sender()));
-  std::vector<Finding>& findings = open.row.findings;
-  findings.push_back({context.sender(), body.output_root});
+  open.row.findings.push_back({context.sender(), body.output_root});
+  std::erase(open.row.called, context.sender());
+  COMMENSAL_TRY(call_next(context, open));
   if (open.row.status == CaseStatus::kContested) {
     keep(context, open);  // decides nothing while both argue
     return {};

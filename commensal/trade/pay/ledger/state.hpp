@@ -3,6 +3,7 @@
 
 #include <commensal/trade/pay/ledger/case_rows.hpp>
 #include <commensal/trade/pay/ledger/claim_rows.hpp>
+#include <commensal/trade/pay/ledger/draw_rows.hpp>
 #include <commensal/trade/pay/ledger/table.hpp>
 #include <commensal/trade/pay/ledger/transaction.hpp>
 #include <optional>
@@ -87,6 +88,8 @@ struct State {
   Table<Address, std::uint32_t> accused;         // pending cases, by who is accused
   Table<Digest, std::uint32_t> accused_tickets;  // and of a ticket; never a row of zero
   Table<Digest, Amount> asked;                   // for open claims; never a row of zero
+  Table<Address, BenchRow> bench;                // who may be drawn to report
+  Table<Digest, DrawRow> draws;                  // by the receipt that was accused
 
   Amount balance(const Address& owner, AccountKind kind) const {
     return balances.get({owner, kind});
@@ -108,7 +111,7 @@ struct State {
         visit(self.allowances), visit(self.auditors), visit(self.hash_chains),
         visit(self.chains_of), visit(self.beacons), visit(self.demands), visit(self.claims),
         visit(self.audits), visit(self.cases), visit(self.moves), visit(self.accused),
-        visit(self.accused_tickets), visit(self.asked);
+        visit(self.accused_tickets), visit(self.asked), visit(self.bench), visit(self.draws);
   }
 };
 

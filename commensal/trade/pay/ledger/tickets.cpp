@@ -11,8 +11,8 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-Result<beacon::HashChainTracker> tracker_of(const Context& context, const Digest& chain) {
-  const HashChainRow* row = context.state.hash_chains.find(chain);
+Result<beacon::HashChainTracker> tracker_of(const State& state, const Digest& chain) {
+  const HashChainRow* row = state.hash_chains.find(chain);
   if (row == nullptr) {
     return fail(ErrorCode::kNotFound, "the hash chain {} is not registered", core::to_hex(chain));
   }
@@ -50,21 +50,21 @@ Result<void> room_for_hash_chain(const State& state, const protocol::HashChainHe
               count, crypto::to_text(head.owner), most);
 }
 
-Result<Pair> pair_of(const Context& context, const protocol::Receipt& receipt) {
+Result<Pair> pair_of(const State& state, const protocol::Receipt& receipt) {
   const auto& beacons = receipt.job.beacons;
-  const BeaconRow* row = beacons.size() == 1 ? context.state.beacons.find(beacons[0]) : nullptr;
+  const BeaconRow* row = beacons.size() == 1 ? state.beacons.find(beacons[0]) : nullptr;
   if (row == nullptr) {
     return fail(ErrorCode::kNotFound, "beacon: {} is not registered",
                 beacons.empty() ? "no beacon" : core::to_hex(beacons[0]));
   }
-  COMMENSAL_ASSIGN(beacon::HashChainTracker gateway, tracker_of(context, row->gateway));
-  COMMENSAL_ASSIGN(beacon::HashChainTracker provider, tracker_of(context, row->provider));
+  COMMENSAL_ASSIGN(beacon::HashChainTracker gateway, tracker_of(state, row->gateway));
+  COMMENSAL_ASSIGN(beacon::HashChainTracker provider, tracker_of(state, row->provider));
   return Pair{beacons[0], *row, std::move(gateway), std::move(provider)};
 }
 
 Result<void> accept_reveal(Context& context, const Digest& chain, std::uint64_t round,
                            const Digest& value) {
-  COMMENSAL_ASSIGN(beacon::HashChainTracker tracker, tracker_of(context, chain));
+  COMMENSAL_ASSIGN(beacon::HashChainTracker tracker, tracker_of(context.state, chain));
   const std::uint64_t before = tracker.round();
   COMMENSAL_TRY(tracker.accept(round, value));
   if (tracker.round() == before) return {};

@@ -16,7 +16,7 @@ struct Pair {
   beacon::HashChainTracker provider;
 };
 /// Error: kNotFound where the job's beacon is not registered.
-core::Result<Pair> pair_of(const Context& context, const protocol::Receipt& receipt);
+core::Result<Pair> pair_of(const State& state, const protocol::Receipt& receipt);
 
 /// Whether a chain is registered, or may be. They are kept for ever: one that was forgotten could
 /// be registered anew, and its tickets paid again. Error: kResourceExhausted.

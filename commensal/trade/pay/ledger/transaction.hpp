@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/trade/pay/ledger/bodies.hpp>
+#include <commensal/trade/pay/ledger/bodies_auditors.hpp>
 #include <commensal/trade/pay/ledger/bodies_claims.hpp>
 #include <commensal/trade/pay/ledger/bodies_disputes.hpp>
 #include <variant>
@@ -10,10 +11,11 @@ namespace commensal::ledger {
 
 /// Every kind of transaction. A kind's place in this list is its number in the encoding: new ones
 /// go to the end.
-using Body = std::variant<Genesis, Deposit, Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal,
-                          Allow, Debit, GrantCredit, AdmitAuditor, RegisterBeacon, Reveal, Open,
-                          Judge, Mature, Endorse, Settle, Silence, Demand, Default, Checkpoint,
-                          Accuse, Contest, Concede, Argue, Expire, Report, Sell, Buy>;
+using Body =
+    std::variant<Genesis, Deposit, Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow,
+                 Debit, GrantCredit, AdmitAuditor, RegisterBeacon, Reveal, Open, Judge, Mature,
+                 Endorse, Settle, Silence, Demand, Default, Checkpoint, Accuse, Contest, Concede,
+                 Argue, Expire, Report, Sell, Buy, Enlist, Disclose, Summon>;
 
 std::string_view name_of(const Body& body);
 

@@ -17,7 +17,7 @@ core::Bytes hex(const json& text) { return *core::from_hex(text.get<std::string>
 TEST(MoneyVectors, Transactions) {
   std::ifstream file(COMMENSAL_SOURCE_DIR "/tests/vectors/ledger/transactions.json");
   const json vectors = json::parse(file);
-  ASSERT_EQ(vectors.size(), 24u);
+  ASSERT_EQ(vectors.size(), 27u);
   for (const json& vector : vectors) {
     const auto decoded = protocol::decode<Transaction>(hex(vector["encoding"]));
     ASSERT_TRUE(decoded) << vector["type"] << ": " << decoded.error().message;
@@ -48,8 +48,8 @@ TEST(MoneyVectors, WhatDoesNotDecodeIsNamed) {
   bad.push_back(0);
   EXPECT_EQ(refusal(bad), "transaction: 1 bytes left over");
   bad = good;
-  bad[58] = 29;
-  EXPECT_EQ(refusal(bad), "transaction.body: kind 29, expected 0 (Genesis) to 28 (Buy)");
+  bad[58] = 32;
+  EXPECT_EQ(refusal(bad), "transaction.body: kind 32, expected 0 (Genesis) to 31 (Summon)");
   bad = good;
   bad[0] = 33;
   EXPECT_EQ(refusal(bad), "transaction: this is an entry, expected a transaction");

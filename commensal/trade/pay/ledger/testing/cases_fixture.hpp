@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <commensal/trade/pay/ledger/testing/claims_fixture.hpp>
 
@@ -15,6 +16,7 @@ class CasesFixture : public ClaimsFixture {
     }
     for (const Person& one : auditors_) {
       fund(one.key, {{AccountKind::kStake, 70}}, ++references_);
+      accept(one.key, Enlist{});
     }
   }
 
@@ -43,6 +45,24 @@ class CasesFixture : public ClaimsFixture {
     Report body = on<Report>(made);
     body.output_root = root;
     return body;
+  }
+  /// Draws auditors by the round that was not drawn when it was accused.
+  void summon(const Step& made) {
+    const std::uint64_t round = ledger_.state().draws.get(id_of(made)).round;
+    accept(stranger_.key, gateway_reveals(round));
+    accept(stranger_.key, provider_reveals(round));
+    accept(stranger_.key, on<Summon>(made));
+  }
+  /// Whose turn it is; of the fixture's.
+  const Person& called(const Step& made, std::size_t place = 0) const {
+    const Address& address = row(made, accuser_).called.at(place);
+    return *std::ranges::find(auditors_, address, &Person::address);
+  }
+  /// By the next who is called.
+  const Person& reported(const Step& made, const Digest& root) {
+    const Person& one = called(made);
+    accept(one.key, report(made, root));
+    return one;
   }
   /// Accused by `accuser_`, and contested.
   Step contested() {

@@ -38,6 +38,7 @@ class ClaimsFixture : public ::testing::Test {
     config.move_delay_ms = 50;
     config.dispute_delay_ms = 400;
     config.auditor_stake = Amount(70);
+    config.report_delay_ms = 60;
     accept(operator_.key, Genesis{config});
     accept(operator_.key, AdmitAuditor{auditor_.address, 1});
     fund(gateway(), {{AccountKind::kEscrow, 1000}, {AccountKind::kPenaltyEscrow, 50}}, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/protocol/commitment.hpp>
 #include <commensal/trade/pay/ledger/testing/random_disputes.hpp>
 #include <commensal/trade/pay/ledger/testing/scripted_arbiter.hpp>
 
@@ -8,6 +9,7 @@ namespace {
 
 constexpr std::size_t kAccusers = 3, kAuditors = 5;
 constexpr std::uint64_t kFunds = 100'000;
+constexpr Digest kNonce{9};
 
 }  // namespace
 
@@ -25,8 +27,11 @@ void RandomDisputes::beginning(const Address& operator_address, std::vector<Sent
   }
   for (const Address& one : auditors_) {
     sent.push_back({one, Fund{AccountKind::kStake, Amount(kFunds / 10)}});
+    sent.push_back({one, Enlist{}});
   }
 }
+
+Digest RandomDisputes::commitment() { return protocol::commit_nonce(kNonce); }
 
 Sent RandomDisputes::accuse(const State& state, const ticket::testing::Pair::Step& step) {
   const Address& accuser = accusers_[below(accusers_.size())];
@@ -52,15 +57,28 @@ core::Bytes RandomDisputes::move() {
   return made;
 }
 
-Sent RandomDisputes::report(const State& state, const CaseKey& key, const CaseRow& row) {
-  const Address& auditor = auditors_[below(auditors_.size())];
+/// Back on the list, with a stake, or off it.
+Sent RandomDisputes::staff(const State& state, const Address& auditor) {
   const Amount& needed = state.scalars.config.auditor_stake;
-  if (state.balance(auditor, AccountKind::kStake) < needed) {
-    if (state.balance(auditor, AccountKind::kAvailable) >= needed) {
-      return {auditor, Fund{AccountKind::kStake, needed}};
-    }
-    return {operator_, Deposit{auditor, Amount(kFunds), rng_.next_digest()}};
+  if (state.balance(auditor, AccountKind::kStake) >= needed) {
+    return {auditor, Enlist{static_cast<std::uint8_t>(below(4) == 0 ? 0 : 1)}};
   }
+  if (state.balance(auditor, AccountKind::kAvailable) >= needed) {
+    return {auditor, Fund{AccountKind::kStake, needed}};
+  }
+  return {operator_, Deposit{auditor, Amount(kFunds), rng_.next_digest()}};
+}
+
+/// Now and then by somebody who was not called.
+Sent RandomDisputes::report(const State& state, const CaseKey& key, const CaseRow& row) {
+  if (row.report_ms == 0 && below(8) != 0) {
+    const Digest receipt = protocol::receipt_id(row.dispute.receipt.body());
+    if (below(2) == 0) return {auditors_[0], Disclose{receipt, kNonce}};
+    return {auditors_[0], Summon{key.subject, key.accuser}};
+  }
+  const Address& anybody = auditors_[below(auditors_.size())];
+  const Address& auditor = row.called.empty() || below(8) == 0 ? anybody : row.called.front();
+  if (state.bench.find(auditor) == nullptr || below(8) == 0) return staff(state, auditor);
   const bool agrees = below(8) != 0;
   return {auditor, Report{key.subject, key.accuser, agrees ? row.dispute.output_root : Digest{1}}};
 }

@@ -19,6 +19,8 @@ class RandomDisputes {
   explicit RandomDisputes(std::uint64_t seed);
 
   void beginning(const Address& operator_address, std::vector<Sent>& sent);
+  /// Of most jobs.
+  static Digest commitment();
   /// About one that is pending, or an accusation of `step`.
   Sent next(const State& state, const ticket::testing::Pair::Step& step);
 
@@ -27,6 +29,7 @@ class RandomDisputes {
   Sent accuse(const State& state, const ticket::testing::Pair::Step& step);
   Sent about(const State& state, const CaseKey& key, const CaseRow& row);
   Sent report(const State& state, const CaseKey& key, const CaseRow& row);
+  Sent staff(const State& state, const Address& auditor);
   core::Bytes move();
 
   core::CounterRng rng_;

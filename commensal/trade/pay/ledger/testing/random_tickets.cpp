@@ -42,7 +42,8 @@ RandomTickets::Ticket RandomTickets::make_ticket(const State& state) {
   const std::size_t at = below(pairs_.size());
   Pair& pair = pairs_[at];
   const auto threshold = ticket::threshold_of(0.25 * static_cast<double>(1 + below(4)));
-  const protocol::Job job = pair.job(*threshold, Amount(1 + below(5000)));
+  protocol::Job job = pair.job(*threshold, Amount(1 + below(5000)));
+  if (below(4) != 0) job.draw_commitment = RandomDisputes::commitment();
   Ticket made{at, pair.step(job, known_round(state, pair.gateway_head) + 1 + below(3))};
   pair.sign({&made.step, 1});
   return made;
