@@ -101,7 +101,8 @@ using StepsFn = std::int64_t (*)(const Call&, int output, std::int64_t index);
 struct Judge {
   InferFn infer = nullptr;
   KernelFn run = nullptr;
-  /// The bits of `run`, sooner, on several threads; null: there is but `run`.
+  /// The bits of `run`, on several threads and over whole rows as far as it can; null: there is but
+  /// `run`.
   KernelFn rows = nullptr;
   KernelFn best() const { return rows != nullptr ? rows : run; }
   ReadsFn reads = nullptr;

@@ -24,9 +24,9 @@ struct Case {
 };
 std::span<const Case> case_table();
 
-/// Operators that both have and no row names, and why.
+/// Operators of the default domain that no row names, as rows name theirs, and why.
 struct NotMeasured {
-  std::string_view op, why;
+  std::string_view ops, why;
 };
 std::span<const NotMeasured> not_measured();
 
@@ -41,6 +41,9 @@ struct Subject {
 /// `copies` nodes, one after the other, where an output can be the first input again.
 /// Error: kInvalidArgument (a row that cannot be read).
 core::Result<Subject> subject_of(const Case& row, std::string_view op, int copies = 1);
+/// "Add|Sub": both.
+std::vector<std::string_view> names_in(std::string_view ops);
+
 /// A row and one of its operators.
 struct Pick {
   const Case* row;

@@ -2,9 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/base/core/temporary_folder.hpp>
-#include <commensal/compute/graph/onnx/import.hpp>
-#include <commensal/compute/graph/session.hpp>
-#include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/kernels/peak.hpp>
 #include <commensal/lab/bench/operators/measure.hpp>
 #include <commensal/lab/bench/operators/outputs.hpp>
@@ -32,7 +29,7 @@ struct Measured {
   int threads = 1;
   Compared compared;
   double net = 0;       // ratio without what the peer's language takes; 0: it takes most
-  double roofline = 0;  // our time beside the least that this machine could take; 0: unknown
+  double roofline = 0;  // our time beside what reading the inputs from memory takes; 0: cached
   double ratio() const { return net > 0 ? net : compared.ratio.value; }
 };
 
@@ -92,7 +89,7 @@ class Bench {
       COMMENSAL_ASSIGN(row.compared, take_turns(*pair, threads, options_.turns));
       const double net_s = row.compared.theirs.median_s - language_s;
       if (net_s > language_s) row.net = row.compared.ours.median_s / net_s;
-      if (row.roofline > 0) row.roofline = row.compared.ours.median_s / row.roofline * threads;
+      if (row.roofline > 0) row.roofline = row.compared.ours.median_s / row.roofline;
       rows_.push_back(std::move(row));
     }
     return {};
@@ -102,7 +99,7 @@ class Bench {
   std::vector<Refused> refused_, unmeasured_;
 
  private:
-  /// Of one thread: memory where it is outside the caches, else arithmetic.
+  /// What reading the inputs from memory takes one thread; 0 where they may lie in caches.
   double roofline_s(const Subject& subject) const {
     constexpr double kCaches = 16.0 * (1 << 20);
     double bytes = 0;
@@ -134,26 +131,24 @@ Result<Row> node_row(Bench& bench) {
   return row;
 }
 
-std::vector<Row> bars_of(const Bench& bench) {
+std::vector<Row> rows_of(const Bench& bench) {
   std::vector<double> ratios;
   for (const Measured& row : bench.rows_) ratios.push_back(row.ratio());
   if (ratios.empty()) return {};
-  // Rows are independent: the mean's interval at 95 % from the spread of logarithms.
-  double sum = 0, squares = 0;
-  for (const double ratio : ratios) {
-    sum += std::log(ratio);
-    squares += std::log(ratio) * std::log(ratio);
-  }
+  // The mean's interval at 95 %, as if rows were drawn from all that might be measured.
+  const double mean = geometric_mean(ratios);
+  double squares = 0;
+  for (const double ratio : ratios) squares += std::pow(std::log(ratio / mean), 2);
   const auto n = static_cast<double>(ratios.size());
-  const double half = 1.96 * std::sqrt(std::max(0.0, squares / n - sum / n * (sum / n)) / n);
+  const double half = 1.96 * std::sqrt(squares) / n;
   const std::string how = fmt::format("{} rows", ratios.size());
   const auto at = [&](double share) { return quantile(ratios, share); };
-  return {{"operators_geomean", std::exp(sum / n), std::exp(sum / n - half),
-           std::exp(sum / n + half), 0.9, how, true},
-          {"operators_p95", at(0.95), at(0.95), at(0.95), 1.5, how, true},
-          {"operators_worst", at(1), at(1), at(1), 3, how, true},
-          {"refused_or_different", static_cast<double>(bench.refused_.size()), 0, 0, 0,
-           "cases that the peer answers", true}};
+  return {
+      {"operators_geomean", mean, mean * std::exp(-half), mean * std::exp(half), 0.9, how, true},
+      {"operators_p95", at(0.95), at(0.95), at(0.95), 1.5, how, true},
+      {"operators_worst", at(1), at(1), at(1), 3, how, true},
+      {"refused_or_different", static_cast<double>(bench.refused_.size()), 0, 0, 0,
+       "cases that the peer answers", true}};
 }
 
 std::string table_of(std::vector<Measured> rows) {
@@ -206,7 +201,7 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
     COMMENSAL_TRY(bench.add(subject, idle.theirs.median_s));
   }
   Report report;
-  report.rows = bars_of(bench);
+  report.rows = rows_of(bench);
   if (options.ops.empty()) {
     COMMENSAL_ASSIGN(report.rows.emplace_back(), node_row(bench));
   }
@@ -216,6 +211,8 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
   report.lists = {{"results", fields_of(bench.rows_)}};
   for (const auto& [what, why] : bench.refused_)
     report.notes.push_back(fmt::format("{}: {}", what, why));
+  for (const auto& [ops, why] : not_measured())
+    report.notes.push_back(fmt::format("not measured: {}: {}", ops, why));
   for (const auto& [what, why] : bench.unmeasured_)
     report.notes.push_back(fmt::format("not measured: {}: {}", what, why));
   return report;

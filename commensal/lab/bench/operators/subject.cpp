@@ -263,10 +263,12 @@ Result<Subject> subject_of(const Case& row, std::string_view op, int copies) {
               : core::in_context(fmt::format("{} {}", op, row.inputs), made.error());
 }
 
+std::vector<std::string_view> names_in(std::string_view ops) { return words(ops, '|'); }
+
 std::vector<Pick> picks(std::span<const std::string> ops) {
   std::vector<Pick> all;
   for (const Case& row : case_table()) {
-    for (const std::string_view op : words(row.ops, '|')) {
+    for (const std::string_view op : names_in(row.ops)) {
       if (ops.empty() || std::ranges::find(ops, op) != ops.end()) all.push_back({&row, op});
     }
   }

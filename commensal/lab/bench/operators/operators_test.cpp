@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// That the bench measures what it says: every operator, on calls that run.
+#include <gtest/gtest.h>
+
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/graph/session.hpp>
+#include <commensal/lab/bench/operators/cases.hpp>
+#include <set>
+
+namespace commensal::lab::bench::operators {
+namespace {
+
+core::Result<std::shared_ptr<const graph::Graph>> imported(const Subject& subject) {
+  const auto kept = std::make_shared<const core::Bytes>(subject.model);
+  return graph::onnx::import_bytes(*kept, kept);
+}
+
+TEST(OperatorCases, EveryOperatorHasARowOrAReason) {
+  std::set<std::string_view> named;
+  for (const Pick& pick : picks({})) named.insert(pick.op);
+  for (const NotMeasured& row : not_measured()) {
+    for (const std::string_view op : names_in(row.ops)) {
+      EXPECT_TRUE(named.insert(op).second) << op << " is measured, or named twice";
+    }
+  }
+  for (const kernels::Operator& row : kernels::model_operators()) {
+    if (row.domain.empty()) EXPECT_TRUE(named.contains(row.name)) << row.name;
+  }
+}
+
+TEST(OperatorCases, EveryRowIsAModelThatRuns) {
+  for (const Pick& pick : picks({})) {
+    SCOPED_TRACE(fmt::format("{} {} {}", pick.op, pick.row->inputs, pick.row->attributes));
+    if (pick.row->inputs.find("1024,1024") != std::string_view::npos) continue;  // 64 MiB
+    const auto subject = subject_of(*pick.row, pick.op);
+    ASSERT_TRUE(subject) << subject.error().message;
+    const auto graph = imported(*subject);
+    ASSERT_TRUE(graph) << graph.error().message;
+    auto session = graph::Session::create(*graph, {});
+    ASSERT_TRUE(session) << session.error().message;
+    const auto made = session->run(subject->feeds);
+    EXPECT_TRUE(made) << made.error().message;
+  }
+}
+
+TEST(OperatorCases, ARowThatCannotBeReadIsRefused) {
+  for (const char* inputs : {"f32[1,x]", "f99[1]", "f32"}) {
+    EXPECT_FALSE(subject_of({"Relu", inputs}, "Relu")) << inputs;
+  }
+}
+
+TEST(OperatorCases, CopiesAreOneBehindTheOther) {
+  const auto subject = subject_of({"Softmax", "f32[1,8]"}, "Softmax", 3);
+  ASSERT_TRUE(subject);
+  const auto graph = imported(*subject);
+  ASSERT_TRUE(graph);
+  EXPECT_EQ((*graph)->nodes.size(), 3u);
+}
+
+}  // namespace
+}  // namespace commensal::lab::bench::operators
