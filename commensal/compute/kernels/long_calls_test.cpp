@@ -73,7 +73,7 @@ void hold_all(LongCall::By by) {
   const bool all = std::string_view(asked) == "all";
   for (const Sample& sample : all_samples()) {
     if (!all && sample.name != asked) continue;
-    if (by == LongCall::By::kCpu && SampleCall(sample).op().cpu == nullptr) continue;
+    if (by == LongCall::By::kCpu && SampleCall(sample).op().fast() == nullptr) continue;
     for (const LongCall& call : long_calls(sample, by, 2 * kMsMax, all ? 2 : 1000)) hold(call);
   }
 }

@@ -140,12 +140,14 @@ std::vector<Ints> sources_of(const shape_inference::Pad& op) {
 }
 
 /// One row of the last dimension: what lies side by side goes as one.
-void gather_row(const Ints& places, std::int64_t size, const std::uint8_t* from, std::uint8_t* to) {
+void gather_row(Pulse& pulse, const Ints& places, std::int64_t size, const std::uint8_t* from,
+                std::uint8_t* to) {
   for (std::size_t i = 0; i < places.size();) {
     std::size_t end = i + 1;
     while (end < places.size() && places[end] == places[end - 1] + 1) ++end;
     const std::size_t bytes = (end - i) * static_cast<std::size_t>(size);
-    std::memcpy(to + i * static_cast<std::size_t>(size), from + places[i] * size, bytes);
+    copy(pulse, to + i * static_cast<std::size_t>(size), from + places[i] * size, bytes);
+    pulse(end - i);
     i = end;
   }
 }
@@ -159,6 +161,7 @@ void pad_by_places(const shape_inference::Pad& op, const Tensor& input, Tensor& 
   const std::int64_t rows = to.elements() / width;
   const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskBytes / (width * size), 1);
   ws.threads.run((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
+    Pulse pulse(&ws.threads);
     for (std::int64_t row = task * rows_a_task; row < std::min(rows, (task + 1) * rows_a_task);
          ++row) {
       std::int64_t at = 0, rest = row;
@@ -167,7 +170,7 @@ void pad_by_places(const shape_inference::Pad& op, const Tensor& input, Tensor& 
         at += places[k][static_cast<std::size_t>(rest % to[d])] * strides[k];
         rest /= to[d];
       }
-      gather_row(places.back(), size, input.bytes().data() + at * size,
+      gather_row(pulse, places.back(), size, input.bytes().data() + at * size,
                  output.mutable_bytes().data() + row * width * size);
     }
   });
@@ -276,6 +279,7 @@ core::Result<void> trilu(const Call& call, std::span<Tensor> outputs, Workspace&
   const std::uint8_t* const from = call.in(0).bytes().data();
   const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskBytes / (width * size), 1);
   ws.threads.run((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
+    Pulse pulse(&ws.threads);
     for (std::int64_t row = task * rows_a_task; row < std::min(rows, (task + 1) * rows_a_task);
          ++row) {
       const std::int64_t edge =
@@ -283,9 +287,10 @@ core::Result<void> trilu(const Call& call, std::span<Tensor> outputs, Workspace&
       const std::int64_t begin = upper != 0 ? edge : 0, end = upper != 0 ? width : edge;
       std::uint8_t* const line = to + row * width * size;
       std::memset(line, 0, static_cast<std::size_t>(begin * size));
-      std::memmove(line + begin * size, from + (row * width + begin) * size,
-                   static_cast<std::size_t>((end - begin) * size));
+      copy(pulse, line + begin * size, from + (row * width + begin) * size,
+           static_cast<std::size_t>((end - begin) * size));
       std::memset(line + end * size, 0, static_cast<std::size_t>((width - end) * size));
+      pulse(width);
     }
   });
   return {};

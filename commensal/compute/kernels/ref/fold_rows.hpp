@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <commensal/compute/kernels/pulse.hpp>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
 #include <commensal/compute/kernels/ref/folding.hpp>
@@ -201,8 +202,8 @@ class FoldLayout {
   /// Where the first element of outputs outer * inner() and on is.
   std::int64_t base(std::int64_t outer) const;
 
-  /// Calls rows(output, base), or columns(output, base, count) for `count` outputs from `output`
-  /// on, until all outputs are there, on the pool's threads.
+  /// Calls rows(pulse, output, base), or columns(pulse, output, base, count) for `count` outputs
+  /// from `output` on, until all outputs are there, on the pool's threads.
   template <class Rows, class Columns>
   void for_each(ThreadPool& threads, std::int64_t outputs, const Rows& rows,
                 const Columns& columns) const {
@@ -213,16 +214,31 @@ class FoldLayout {
     const std::int64_t pieces_a_task = std::max<std::int64_t>(kTask / of_piece, 1);
     threads.run((pieces + pieces_a_task - 1) / pieces_a_task, [&](std::int64_t task) {
       const std::int64_t end = std::min(pieces, (task + 1) * pieces_a_task);
+      Pulse pulse(&threads);
       for (std::int64_t piece = task * pieces_a_task; piece < end; ++piece) {
         if (inner_ == 1) {
-          rows(piece, base(piece));
+          rows(pulse, piece, base(piece));
           continue;
         }
         const std::int64_t from = piece % across * kColumns, outer = piece / across;
-        columns(outer * inner_ + from, base(outer) + from,
+        columns(pulse, outer * inner_ + from, base(outer) + from,
                 std::min<std::int64_t>(kColumns, inner_ - from));
       }
     });
+  }
+  /// Calls f(position, where, count) for what a row folds, from `base` on, in short pieces.
+  template <class F>
+  void for_row(Pulse& pulse, std::int64_t base, const F& f) const {
+    constexpr std::int64_t kPiece = 1 << 14;  // a multiple of what rows are folded by
+    std::int64_t position = 0;
+    for (const std::int64_t begin : runs_) {
+      for (std::int64_t i = 0; i < run_; i += kPiece) {
+        const std::int64_t count = std::min(kPiece, run_ - i);
+        f(position + i, base + begin + i, count);
+        pulse(count);
+      }
+      position += run_;
+    }
   }
 
  private:

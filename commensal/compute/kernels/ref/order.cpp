@@ -105,8 +105,9 @@ struct TopKPlan {
           outputs.size() > 1 ? outputs[1].mutable_data<std::int64_t>().data() : nullptr;
       threads.run(rows, [&](std::int64_t r) {
         const std::int64_t outer = r / kept.inner_size, inner = r % kept.inner_size;
-        const auto order =
-            largest ? sorted<T, true>(x, outer, inner) : sorted<T, false>(x, outer, inner);
+        Pulse pulse(&threads);
+        const auto order = largest ? sorted<T, true>(pulse, x, outer, inner)
+                                   : sorted<T, false>(pulse, x, outer, inner);
         for (std::int64_t i = 0; i < kept.length; ++i) {
           const std::int64_t found = order[static_cast<std::size_t>(i)];
           const std::int64_t to = kept.position(outer, i, inner);
@@ -126,15 +127,17 @@ struct TopKPlan {
  private:
   // Compares whole numbers, each element's looked up once.
   template <class T, bool kLargest>
-  Positions sorted(const T* x, std::int64_t outer, std::int64_t inner) const {
+  Positions sorted(Pulse& pulse, const T* x, std::int64_t outer, std::int64_t inner) const {
     using Key = ExtremeKey<Compute<T>, kLargest>;
     std::vector<std::pair<typename Key::Key, std::int64_t>> keys;
     keys.reserve(static_cast<std::size_t>(view.length));
     for (std::int64_t i = 0; i < view.length; ++i) {
+      pulse();
       keys.emplace_back(Key::of(load(x[view.position(outer, i, inner)])), i);
     }
     const auto end = keys.begin() + kept.length;
-    std::partial_sort(keys.begin(), end, keys.end(), [](const auto& a, const auto& b) {
+    std::partial_sort(keys.begin(), end, keys.end(), [&pulse](const auto& a, const auto& b) {
+      pulse();
       return a.first == b.first ? a.second < b.second : Key::is_better(a.first, b.first);
     });
     Positions order;

@@ -158,9 +158,12 @@ struct MaxPlan : PoolPlan {
       const std::int64_t plane = pool.window.in_elements();
       const T* x = call.in(0).data<T>().data() + from * plane;
       for (std::int64_t i = from; i < to; ++i, x += plane) {
-        call.pulse(plane);
         ExtremeRow<Compute<T>, true> best;
-        best.add(0, plane, [x](std::int64_t k) { return load(x[k]); });
+        for (std::int64_t k = 0; k < plane; k += kPieceTaps) {
+          const std::int64_t count = std::min(kPieceTaps, plane - k);
+          best.add(k, count, [at = x + k](std::int64_t j) { return load(at[j]); });
+          call.pulse(count);
+        }
         output.mutable_data<T>()[static_cast<std::size_t>(i)] = store<T>(best.result());
       }
     });

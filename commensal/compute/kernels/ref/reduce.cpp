@@ -77,9 +77,11 @@ struct ReducePlan {
       T* const y = outputs[0].mutable_data<T>().data();
       layout.for_each(
           threads, outputs[0].elements(),
-          [&](std::int64_t output, std::int64_t base) { y[output] = row(layout, x + base); },
-          [&](std::int64_t output, std::int64_t base, std::int64_t count) {
-            columns(layout, x + base, y + output, count);
+          [&](Pulse& pulse, std::int64_t output, std::int64_t base) {
+            y[output] = row(pulse, layout, x, base);
+          },
+          [&](Pulse& pulse, std::int64_t output, std::int64_t base, std::int64_t count) {
+            columns(pulse, layout, x + base, y + output, count);
           });
     });
   }
@@ -90,23 +92,21 @@ struct ReducePlan {
     return store<T>(Op::finish(result, static_cast<Compute<T>>(folding.count())));
   }
   template <class T>
-  T row(const FoldLayout& layout, const T* x) const {
+  T row(Pulse& pulse, const FoldLayout& layout, const T* x, std::int64_t base) const {
     typename Op::template Row<Compute<T>> acc;
-    std::int64_t position = 0;
-    for (const std::int64_t begin : layout.runs()) {
-      acc.add(position, layout.run(),
-              [from = x + begin](std::int64_t i) { return Op::term(load(from[i])); });
-      position += layout.run();
-    }
+    layout.for_row(pulse, base, [&](std::int64_t position, std::int64_t at, std::int64_t count) {
+      acc.add(position, count, [from = x + at](std::int64_t i) { return Op::term(load(from[i])); });
+    });
     return finished<T>(acc.result());
   }
   template <class T>
-  void columns(const FoldLayout& layout, const T* x, T* y, std::int64_t count) const {
+  void columns(Pulse& pulse, const FoldLayout& layout, const T* x, T* y, std::int64_t count) const {
     typename Op::template Columns<Compute<T>> acc;
     std::array<Compute<T>, kColumns> terms{};
     std::int64_t position = 0;
     for (const std::int64_t begin : layout.runs()) {
       const T* const from = x + begin;
+      pulse(kColumns);
       if (count == kColumns) {
         each_column([&, to = terms.data()](int i) { to[i] = Op::term(load(from[i])); });
       } else {
@@ -287,11 +287,11 @@ struct ArgPlan {
       std::int64_t* const y = outputs[0].mutable_data<std::int64_t>().data();
       layout.for_each(
           threads, outputs[0].elements(),
-          [&](std::int64_t output, std::int64_t base) {
-            y[output] = position(x + base, layout.run());
+          [&](Pulse& pulse, std::int64_t output, std::int64_t base) {
+            y[output] = position(pulse, layout, x, base);
           },
-          [&](std::int64_t output, std::int64_t base, std::int64_t count) {
-            columns(layout, x + base, y + output, count);
+          [&](Pulse& pulse, std::int64_t output, std::int64_t base, std::int64_t count) {
+            columns(pulse, layout, x + base, y + output, count);
           });
     });
   }
@@ -301,22 +301,25 @@ struct ArgPlan {
   using Best = ExtremeKey<Compute<T>, kMaximum>;
   // The best value first, then where it is: both are loops without a branch.
   template <class T>
-  std::int64_t position(const T* x, std::int64_t count) const {
+  std::int64_t position(Pulse& pulse, const FoldLayout& layout, const T* x,
+                        std::int64_t base) const {
     ExtremeRow<Compute<T>, kMaximum> row;
-    const auto element = [&](std::int64_t i) { return load(x[i]); };
-    row.add(0, count, element);
+    layout.for_row(pulse, base, [&](std::int64_t position, std::int64_t at, std::int64_t count) {
+      row.add(position, count, [from = x + at](std::int64_t i) { return load(from[i]); });
+    });
     const auto best = Best<T>::of(row.result());
-    const auto is_best = [&](std::int64_t i) { return Best<T>::of(element(i)) == best; };
-    std::int64_t at = last ? count - 1 : 0;
-    while (!is_best(at)) at += last ? -1 : 1;
+    std::int64_t at = last ? layout.run() - 1 : 0;
+    for (; Best<T>::of(load(x[base + at])) != best; at += last ? -1 : 1) pulse();
     return at;
   }
   template <class T>
-  void columns(const FoldLayout& layout, const T* x, std::int64_t* y, std::int64_t count) const {
+  void columns(Pulse& pulse, const FoldLayout& layout, const T* x, std::int64_t* y,
+               std::int64_t count) const {
     std::array<typename Best<T>::Key, kColumns> best{};
     std::array<std::int64_t, kColumns> where{};
     for (std::size_t run = 0; run < layout.runs().size(); ++run) {
       const T* const from = x + layout.runs()[run];
+      pulse(kColumns);
       for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
         const auto key = Best<T>::of(load(from[i]));
         const bool better =

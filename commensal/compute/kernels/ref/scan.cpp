@@ -91,10 +91,11 @@ struct CumSumPlan {
       const std::int64_t a_task = std::max<std::int64_t>(4096 / view.length, 1);
       threads.run((outer * pieces + a_task - 1) / a_task, [&](std::int64_t task) {
         const std::int64_t end = std::min(outer * pieces, (task + 1) * a_task);
+        Pulse pulse(&threads);
         for (std::int64_t i = task * a_task; i < end; ++i) {
           const std::int64_t from = i % pieces * kAcross;
           const std::int64_t at = i / pieces * view.length * inner + from;
-          columns(x + at, y + at, std::min(kAcross, inner - from));
+          columns(pulse, x + at, y + at, std::min(kAcross, inner - from));
         }
       });
     });
@@ -102,10 +103,11 @@ struct CumSumPlan {
 
  private:
   template <class T>
-  void columns(const T* x, T* y, std::int64_t count) const {
+  void columns(Pulse& pulse, const T* x, T* y, std::int64_t count) const {
     std::array<Compute<T>, 16> acc{};
     for (std::int64_t i = 0; i < view.length; ++i) {
       const std::int64_t row = (reverse ? view.length - 1 - i : i) * view.inner_size;
+      pulse(count);
       for (std::int64_t c = 0; c < count; ++c) {
         Compute<T>& sum = acc[static_cast<std::size_t>(c)];
         const Compute<T> before = sum;
