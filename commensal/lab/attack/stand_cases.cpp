@@ -58,7 +58,7 @@ Result<void> Stand::report(const Work& work, const ledger::CaseKey& key) {
   wait_ms(rules().contest_delay_ms);
   ledger::Summon summon;
   summon.subject = key.subject, summon.accuser = key.accuser;
-  COMMENSAL_TRY(send(*outsiders_.front(), summon));
+  COMMENSAL_TRY(send(*operator_, summon));
   const std::vector<Address> called = state().cases.find(key)->called;
   for (const Party* one : outsiders_) {
     if (std::ranges::find(called, one->address) == called.end()) continue;

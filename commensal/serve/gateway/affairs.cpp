@@ -23,7 +23,7 @@ bool moves_own_money(const ledger::Body& body) {
 /// By any route: who is accused may be cut off by who runs the ledger.
 bool is_about_a_case(const ledger::Body& body) {
   return is_one_of<ledger::Accuse, ledger::Contest, ledger::Concede, ledger::Argue, ledger::Expire,
-                   ledger::Report, ledger::Summon, ledger::Disclose>(body);
+                   ledger::Report, ledger::Disclose>(body);
 }
 
 /// By any route too: who is asked to draw a round may be cut off. What nobody asks for could be far

@@ -52,7 +52,8 @@ struct CaseRow {
   std::uint64_t move_ms = 0;      // until then who owes a move has time; kContested
   std::uint64_t end_ms = 0;       // then no move is accepted any more; kContested
   std::uint32_t moves = 0;        // so far; they stand in a table of their own
-  std::vector<Finding> findings;  // at most limits::kCaseReportsMax, in their order
+  // Together at most limits::kCaseReportsMax.
+  std::vector<Finding> findings;  // in their order
   std::vector<Address> drawn;     // who may still be called, in this order
   std::vector<Address> called;    // to report
   std::uint64_t report_ms = 0;    // until then they have time; 0: nobody was drawn yet

@@ -202,7 +202,14 @@ Result<void> acquit(Context& context, Case ended, Ground ground) {
 }
 
 std::size_t reports_needed(const Config& config) {
-  return std::clamp<std::size_t>(config.reports_needed, 1, limits::kCaseReportsMax / 2);
+  return std::clamp<std::size_t>(config.reports_needed, 1, (limits::kCaseReportsMax - 1) / 2);
+}
+
+std::size_t most_that_agree(const CaseRow& row) {
+  std::map<Digest, std::size_t> counts;
+  std::size_t most = 0;
+  for (const Finding& finding : row.findings) most = std::max(most, ++counts[finding.root]);
+  return most;
 }
 
 Result<void> decide_by_reports(Context& context, Case open) {

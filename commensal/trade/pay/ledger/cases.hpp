@@ -62,6 +62,8 @@ core::Result<void> acquit(Context& context, Case ended, Ground ground);
 
 /// That agree; at least one.
 std::size_t reports_needed(const Config& config);
+/// Of the reports that there are, the most that say the same.
+std::size_t most_that_agree(const CaseRow& row);
 /// What the case's reports say, where enough of them agree and no others do; else it is kept as it
 /// is. Nothing before the accused, and other auditors, have had their time.
 core::Result<void> decide_by_reports(Context& context, Case open);
@@ -70,14 +72,6 @@ core::Result<void> leave_to_auditors(Context& context, Case open);
 
 /// Remembers, with the first accusation of a receipt, what its auditors are drawn by.
 core::Result<void> prepare_draw(Context& context, const protocol::Receipt& receipt);
-/// Who is drawn to report in a case, by what is known at a time.
-struct Drawing {
-  Digest seed{};
-  std::vector<Address> order;
-};
-/// Errors: kFailedPrecondition (not yet, or too few could be), kAlreadyExists.
-core::Result<Drawing> drawing_of(const State& state, const CaseKey& key, const CaseRow& row,
-                                 std::uint64_t time_ms);
 /// For a case that has just been left to auditors: they, and who knows a part of the seed, have
 /// their time from now on.
 core::Result<void> give_time(Context& context, Case& open);

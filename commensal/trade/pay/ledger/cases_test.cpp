@@ -85,7 +85,7 @@ TEST_F(MoneyCases, WhatNeitherDisputeNorAuditorCouldDecideIsNoCase) {
   accept(provider(), on<Contest>(made));
   accept(provider(), argue(made, ScriptedArbiter::kUndecided));
   now_ms_ += 1000;
-  EXPECT_THAT(refusal(stranger_.key, on<Summon>(made)), HasSubstr("0 auditors were on the list"));
+  EXPECT_THAT(refusal(operator_.key, on<Summon>(made)), HasSubstr("0 auditors were on the list"));
   EXPECT_THAT(refusal(auditors_[0].key, report(made, other_root_)),
               HasSubstr("the job admits nobody"));
 }

@@ -48,7 +48,7 @@ TEST_F(MoneyDraws, WhoWasNotDrawnHasNoSay) {
     EXPECT_THAT(refusal(one.key, report(made, other_root_)),
                 HasSubstr("was not drawn for this case, or it is not its turn"));
   }
-  EXPECT_THAT(refusal(stranger_.key, on<Summon>(made)), HasSubstr("are drawn already"));
+  EXPECT_THAT(refusal(operator_.key, on<Summon>(made)), HasSubstr("are drawn already"));
 }
 
 TEST_F(MoneyDraws, WhoComesAfterTheFirstAccusationIsNotDrawn) {
@@ -59,7 +59,7 @@ TEST_F(MoneyDraws, WhoComesAfterTheFirstAccusationIsNotDrawn) {
   // Nor is it with a second accusation of the same receipt.
   accept(friend_.key, accuse(made, ScriptedArbiter::kNotPlayed));
   summon(made);
-  accept(stranger_.key, on<Summon>(made, friend_));
+  accept(operator_.key, on<Summon>(made, friend_));
   for (const Person* accuser : {&accuser_, &friend_}) {
     const CaseRow& is = row(made, *accuser);
     EXPECT_EQ(is.called, row(made, accuser_).called);
@@ -112,7 +112,7 @@ TEST_F(MoneyDraws, TooFewAuditorsDecideNothing) {
   for (std::size_t i = 1; i < auditors_.size(); ++i) accept(auditors_[i].key, Enlist{0});
   const Step made = undecided();
   reveal(made);
-  EXPECT_THAT(refusal(stranger_.key, on<Summon>(made)),
+  EXPECT_THAT(refusal(operator_.key, on<Summon>(made)),
               HasSubstr("1 auditors were on the list before the accusation, 2 are needed"));
   EXPECT_EQ(status(made), CaseStatus::kUndecided);
 }
@@ -121,16 +121,16 @@ TEST_F(MoneyDraws, TheSeedIsOfARoundThatWasNotDrawnAndOfTheConsumersNonce) {
   const Step made = committed();
   const DrawRow& draw = *ledger_.state().draws.find(id_of(made));
   EXPECT_EQ(draw.round, 4u);
-  EXPECT_THAT(refusal(stranger_.key, on<Summon>(made)), HasSubstr("nonce is waited for until"));
+  EXPECT_THAT(refusal(operator_.key, on<Summon>(made)), HasSubstr("nonce is waited for until"));
   accept(stranger_.key, gateway_reveals(draw.round));
   EXPECT_THAT(refusal(stranger_.key, Disclose{id_of(made), Digest{54}}),
               HasSubstr("does not open what the job commits to"));
   EXPECT_THAT(refusal(stranger_.key, Disclose{Digest{1}, nonce_}), HasSubstr("nobody has accused"));
   accept(stranger_.key, Disclose{id_of(made), nonce_});
   EXPECT_THAT(refusal(stranger_.key, Disclose{id_of(made), nonce_}), HasSubstr("is known"));
-  EXPECT_THAT(refusal(stranger_.key, on<Summon>(made)), HasSubstr("a reveal of its round is"));
+  EXPECT_THAT(refusal(operator_.key, on<Summon>(made)), HasSubstr("a reveal of its round is"));
   accept(stranger_.key, provider_reveals(draw.round));
-  accept(stranger_.key, on<Summon>(made));
+  accept(operator_.key, on<Summon>(made));
   const DrawParts parts{id_of(made), 4, *pair_.gateway_chain.reveal(4),
                         *pair_.provider_chain.reveal(4), nonce_};
   EXPECT_EQ(ledger_.state().draws.find(id_of(made))->seed, draw_seed(parts));
@@ -144,7 +144,7 @@ TEST_F(MoneyDraws, TheSeedIsOfARoundThatWasNotDrawnAndOfTheConsumersNonce) {
 TEST_F(MoneyDraws, WhatIsNotShownInTimeIsNotWaitedFor) {
   const Step made = committed();
   now_ms_ += 200;
-  accept(stranger_.key, on<Summon>(made));
+  accept(operator_.key, on<Summon>(made));
   EXPECT_EQ(ledger_.state().draws.find(id_of(made))->seed, draw_seed({id_of(made), 4, {}, {}, {}}));
   EXPECT_THAT(refusal(stranger_.key, Disclose{id_of(made), nonce_}), HasSubstr("drawn already"));
 }
@@ -157,9 +157,9 @@ TEST_F(MoneyDraws, AfterADisputeTheConsumerHasItsTimeToo) {
   accept(accuser_.key, accuse(made));
   now_ms_ += 300;
   accept(provider(), on<Contest>(made));
-  EXPECT_THAT(refusal(stranger_.key, on<Summon>(made)), HasSubstr("the case is contested"));
+  EXPECT_THAT(refusal(operator_.key, on<Summon>(made)), HasSubstr("the case is contested"));
   accept(provider(), argue(made, ScriptedArbiter::kUndecided));
-  EXPECT_THAT(refusal(stranger_.key, on<Summon>(made)), HasSubstr("is waited for until 370 ms"));
+  EXPECT_THAT(refusal(operator_.key, on<Summon>(made)), HasSubstr("is waited for until 370 ms"));
 }
 
 // Who pays a bond must not choose who is not drawn.

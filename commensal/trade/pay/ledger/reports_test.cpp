@@ -71,7 +71,7 @@ TEST_F(MoneyReports, TheAccusedHasItsTimeBeforeAnybodyIsDrawn) {
   const Step made = ticket(3);
   accept(accuser_.key, accuse(made));
   now_ms_ += 199;
-  EXPECT_THAT(refusal(stranger_.key, on<Summon>(made)), HasSubstr("the case is accused"));
+  EXPECT_THAT(refusal(operator_.key, on<Summon>(made)), HasSubstr("the case is accused"));
   ++now_ms_;
   summon(made);
   for (int i = 0; i < 2; ++i) reported(made, other_root_);

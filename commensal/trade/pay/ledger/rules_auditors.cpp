@@ -72,10 +72,9 @@ Result<void> punish_absence(Context& context, const Address& auditor) {
   return {};
 }
 
-}  // namespace
-
-Result<void> check_candidate(const State& state, const CaseKey& key, const CaseRow& row,
-                             const Address& auditor) {
+/// The job admits it, and it has no part in the case.
+Result<void> check_outsider(const State& state, const CaseKey& key, const CaseRow& row,
+                            const Address& auditor) {
   const protocol::Job& job = row.dispute.receipt.job;
   const Config& config = state.scalars.config;
   if (auditor == key.accuser || auditor == row.dispute.accused || auditor == job.provider ||
@@ -89,6 +88,45 @@ Result<void> check_candidate(const State& state, const CaseKey& key, const CaseR
       std::ranges::find(job.auditor_list, auditor) == job.auditor_list.end()) {
     return refused(auditor, "is not on the list of the job's owner");
   }
+  return {};
+}
+
+/// Whoever could be called by now, of those on the list before the accusation.
+Result<std::vector<Candidate>> candidates_of(const State& state, const CaseKey& key,
+                                             const CaseRow& row, const DrawRow& draw) {
+  std::vector<Candidate> candidates;
+  for (const auto& [auditor, listed] : state.bench.rows()) {
+    if (listed.since >= draw.before || !check_candidate(state, key, row, auditor)) continue;
+    candidates.push_back({auditor, lots_of(listed.stake, state.scalars.config)});
+  }
+  const std::size_t needed = reports_needed(state.scalars.config);
+  if (candidates.size() >= needed) return candidates;
+  return fail(ErrorCode::kFailedPrecondition,
+              "draw: {} auditors were on the list before the accusation, {} are needed",
+              candidates.size(), needed);
+}
+
+struct Drawing {
+  Digest seed{};
+  std::vector<Candidate> candidates;
+};
+/// What is needed for a draw now. Errors: kFailedPrecondition (not yet, or too few could be),
+/// kAlreadyExists.
+Result<Drawing> drawing_of(const State& state, const CaseKey& key, const CaseRow& row,
+                           std::uint64_t time_ms) {
+  COMMENSAL_TRY(check_time(row, time_ms));
+  const DrawRow draw = state.draws.get(receipt_of(row));
+  COMMENSAL_ASSIGN(const Digest seed, seed_of(state, row.dispute.receipt, draw, time_ms));
+  COMMENSAL_ASSIGN(auto candidates, candidates_of(state, key, row, draw));
+  return Drawing{seed, std::move(candidates)};
+}
+
+}  // namespace
+
+Result<void> check_candidate(const State& state, const CaseKey& key, const CaseRow& row,
+                             const Address& auditor) {
+  COMMENSAL_TRY(check_outsider(state, key, row, auditor));
+  const Config& config = state.scalars.config;
   const Amount stake = state.balance(auditor, AccountKind::kStake);
   if (stake >= config.auditor_stake) return {};
   return refused(auditor,
@@ -98,7 +136,7 @@ Result<void> check_candidate(const State& state, const CaseKey& key, const CaseR
 
 Result<void> check_reporter(const State& state, const CaseKey& key, const CaseRow& row,
                             const Address& auditor) {
-  COMMENSAL_TRY(check_candidate(state, key, row, auditor));
+  COMMENSAL_TRY(check_outsider(state, key, row, auditor));
   if (std::ranges::find(row.findings, auditor, &Finding::auditor) != row.findings.end()) {
     return fail(ErrorCode::kAlreadyExists, "report: {} has made one in this case",
                 crypto::to_text(auditor));
@@ -134,35 +172,10 @@ Result<void> give_time(Context& context, Case& open) {
   return {};
 }
 
-Result<Drawing> drawing_of(const State& state, const CaseKey& key, const CaseRow& row,
-                           std::uint64_t time_ms) {
-  COMMENSAL_TRY(check_time(row, time_ms));
-  const Config& config = state.scalars.config;
-  const DrawRow draw = state.draws.get(receipt_of(row));
-  Drawing drawing;
-  COMMENSAL_ASSIGN(drawing.seed, seed_of(state, row.dispute.receipt, draw, time_ms));
-  std::vector<Candidate> candidates;
-  for (const auto& [auditor, listed] : state.bench.rows()) {
-    if (listed.since >= draw.before || !check_candidate(state, key, row, auditor)) continue;
-    candidates.push_back({auditor, lots_of(listed.stake, config)});
-  }
-  const std::size_t needed = reports_needed(config);
-  if (candidates.size() < needed) {
-    return fail(ErrorCode::kFailedPrecondition,
-                "draw: {} auditors were on the list before the accusation, {} are needed",
-                candidates.size(), needed);
-  }
-  drawing.order = draw_order(drawing.seed, candidates);
-  drawing.order.resize(std::min(drawing.order.size(), drawn_max(state)));
-  return drawing;
-}
-
 Result<void> call_next(Context& context, Case& open) {
   CaseRow& row = open.row;
   if (row.report_ms == 0 || !row.called.empty()) return {};
-  std::map<Digest, std::size_t> counts;
-  std::size_t most = 0;
-  for (const Finding& finding : row.findings) most = std::max(most, ++counts[finding.root]);
+  const std::size_t most = most_that_agree(row);
   const std::size_t needed = reports_needed(context.config());
   while (most + row.called.size() < needed && !row.drawn.empty()) {
     const Address next = row.drawn.front();
@@ -229,7 +242,10 @@ Result<void> rule(Context& context, const Disclose& body) {
   return {};
 }
 
+/// By who runs the ledger alone, as nobody else knows whether the inputs can be shown: who is
+/// called and cannot compute would pay for its silence.
 Result<void> rule(Context& context, const Summon& body) {
+  COMMENSAL_TRY(context.by_operator());
   COMMENSAL_ASSIGN(Case open, pending_case(context, body.subject, body.accuser));
   COMMENSAL_ASSIGN(Drawing drawing,
                    drawing_of(context.state, open.key, open.row, context.time_ms()));
@@ -237,7 +253,8 @@ Result<void> rule(Context& context, const Summon& body) {
   DrawRow draw = context.state.draws.get(id);
   draw.seed = drawing.seed;
   context.state.draws.set(id, draw);
-  open.row.drawn = std::move(drawing.order);
+  open.row.drawn = draw_order(drawing.seed, drawing.candidates);
+  open.row.drawn.resize(std::min(open.row.drawn.size(), drawn_max(context.state)));
   open.row.report_ms = context.time_ms();
   COMMENSAL_TRY(call_next(context, open));
   keep(context, open);
@@ -259,7 +276,7 @@ std::optional<Body> due_step(const State& state, const CaseKey& key, const CaseR
   const bool is_late = !row.called.empty() && time_ms >= row.report_ms;
   const bool is_ruined = row.status == CaseStatus::kAccused &&
                          state.balance(row.dispute.accused, AccountKind::kStake) == Amount();
-  const bool has_reports = row.findings.size() >= reports_needed(state.scalars.config);
+  const bool has_reports = most_that_agree(row) >= reports_needed(state.scalars.config);
   const bool is_heard = time_ms >= row.contest_ms && (is_ruined || has_reports);
   return is_late || is_heard ? on_case(Expire{}) : std::nullopt;
 }

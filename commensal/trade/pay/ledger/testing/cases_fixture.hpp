@@ -51,7 +51,7 @@ class CasesFixture : public ClaimsFixture {
     const std::uint64_t round = ledger_.state().draws.get(id_of(made)).round;
     accept(stranger_.key, gateway_reveals(round));
     accept(stranger_.key, provider_reveals(round));
-    accept(stranger_.key, on<Summon>(made));
+    accept(operator_.key, on<Summon>(made));
   }
   /// Whose turn it is; of the fixture's.
   const Person& called(const Step& made, std::size_t place = 0) const {

@@ -74,7 +74,7 @@ Sent RandomDisputes::report(const State& state, const CaseKey& key, const CaseRo
   if (row.report_ms == 0 && below(8) != 0) {
     const Digest receipt = protocol::receipt_id(row.dispute.receipt.body());
     if (below(2) == 0) return {auditors_[0], Disclose{receipt, kNonce}};
-    return {auditors_[0], Summon{key.subject, key.accuser}};
+    return {below(8) == 0 ? auditors_[0] : operator_, Summon{key.subject, key.accuser}};
   }
   const Address& anybody = auditors_[below(auditors_.size())];
   const Address& auditor = row.called.empty() || below(8) == 0 ? anybody : row.called.front();
