@@ -136,5 +136,32 @@ TEST_F(MoneyRolloutCases, ADisputeGoesOnThoughEitherSideDiesAtAnyWrite) {
   }
 }
 
+// The fault: the accuser had let go of what it needed, and so had lost.
+TEST_F(MoneyRolloutCases, WhatIsDisputedMakesNoRoom) {
+  rollouts_kept_max_ = 1;
+  auto market = open(66, 0.5);
+  prepare_letters(*market);
+  const std::size_t cheat = add(*market, "cheat", make_bf16_cheat());
+  ASSERT_TRUE(market->gateway().rollouts().create(letters(3, 16, 1)));
+  for (int i = 0; i < 1'000 && cases_of(*market).empty(); ++i) market->rest_ms(1);
+  market->kill_provider(cheat);
+  market->rest_ms(10'000);
+  add(*market, "honest");
+  gateway::RolloutRequest request = letters(3, 16, 1);
+  request.key = "two";
+  const auto refused = market->gateway().rollouts().create(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "1 rollouts are kept, at most 1, and none of them is over");
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  market->start_provider(cheat);
+  market->rest_ms(20'000);
+  const auto rows = cases_of(*market);
+  ASSERT_FALSE(rows.empty());
+  EXPECT_EQ(rows[0].status, CaseStatus::kConvicted);
+  EXPECT_EQ(stake(*market, cheat), Amount());
+  EXPECT_TRUE(market->gateway().rollouts().create(request));
+}
+
 }  // namespace
 }  // namespace commensal::sim

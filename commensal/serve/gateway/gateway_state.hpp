@@ -96,7 +96,7 @@ struct Gateway::State {
             {loop, w.clock, w.rng, w.key, roster, shares, lottery, audit_policy, steps, events},
             {c.pause_ms_max, c.tries_max, auditor_key.address(), c.outside_auditors}),
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
-                  audit_policy, book, till, events, steps, shares, c.rollouts_kept_max,
+                  audit_policy, bank, book, till, events, steps, shares, c.rollouts_kept_max,
                   c.quotas.rollouts_max}),
         deliveries({loop, w.clock, w.rng, book, till, audit_policy, events}),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events}),

@@ -11,6 +11,18 @@ namespace commensal::gateway {
 using core::ErrorCode;
 using core::Result;
 
+namespace {
+
+/// Whether a case about one of its steps is pending: who argues there needs them.
+bool is_accused(const ledger::State& state, const core::Digest& job) {
+  if (state.accused.rows().empty()) return false;
+  return std::ranges::any_of(state.cases.rows(), [&](const auto& one) {
+    return is_pending(one.second.status) && protocol::job_id(one.second.dispute.receipt.job) == job;
+  });
+}
+
+}  // namespace
+
 Rollouts::Rollouts(const Dependencies& deps) : deps_(deps), book_(deps_.store) {}
 
 Result<void> Rollouts::open() {
@@ -101,14 +113,16 @@ Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model,
   return candidates[chosen].address;
 }
 
-/// What is over goes with its steps' receipts, unless a ticket or an audit of it is undecided.
+/// What is over goes with its steps' receipts, unless a ticket, an audit or a case of it is
+/// undecided.
 Result<void> Rollouts::make_room() {
   std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
   rollout::Retention retention;
   retention.kept_max = deps_.kept_max;
   retention.may_go = [&](const core::Digest& job) {
     if (!undecided) undecided = ticket::undecided_jobs(deps_.lottery.tickets());
-    return of_job(job) == nullptr && audits(job).open.empty() && !undecided->contains(job);
+    return of_job(job) == nullptr && audits(job).open.empty() && !undecided->contains(job) &&
+           !is_accused(deps_.bank.state(), job);
   };
   retention.forget = [&](const core::Digest& job) -> Result<core::Store::Batch> {
     COMMENSAL_TRY(deps_.book.drop_steps(job));

@@ -44,6 +44,7 @@ class Rollouts {
     ModelHub& hub;
     Lottery& lottery;
     const AuditPolicy& audit_policy;
+    const Bank& bank;
     ReceiptBook& book;
     Till& till;
     EventQueue& events;
