@@ -5,7 +5,6 @@
 #include <commensal/lab/attack/families.hpp>
 #include <commensal/lab/attack/prices.hpp>
 #include <commensal/lab/attack/stand.hpp>
-#include <commensal/trade/market/panel/terms.hpp>
 
 namespace commensal::attack {
 namespace {
@@ -122,85 +121,109 @@ Result<Trial> parrot(Models& models, Arm arm, std::uint64_t seed) {
   return trial;
 }
 
-// A provider some of whose auditors are its own.
+// A provider some of whose auditors are its own: accused, it says nothing, and they report for it.
 
 constexpr std::size_t kPool = 10;
-constexpr std::size_t kColluding = 3;  // the first ones
-constexpr double kSecond = 0.25;       // probability of a second auditor
+constexpr std::size_t kColluding = 3;
 constexpr std::size_t kAnswers = 4;
 constexpr double kWin = 0.5;
 
-/// That a wrong winner is found: by the first auditor drawn, or by a second one.
-double found_by_somebody() {
-  const double first = static_cast<double>(kColluding) / kPool;
-  const double second = static_cast<double>(kColluding - 1) / (kPool - 1);
-  return 1 - first * (1 - kSecond + kSecond * second);
+/// That a case ends in the truth: at most one of the first three of the draw is a friend.
+double outvoted() {
+  constexpr double kHonest = kPool - kColluding;
+  const double all_honest = kHonest * (kHonest - 1) * (kHonest - 2);
+  const double one_friend = 3 * kColluding * kHonest * (kHonest - 1);
+  return (all_honest + one_friend) / (kPool * (kPool - 1) * (kPool - 2));
 }
 
 struct Pool {
-  std::vector<Address> members;                           // ascending
-  std::vector<std::pair<Address, const Party*>> parties;  // the colluding ones first
+  std::vector<const Party*> friends, others;
 };
 
-Result<Pool> pool_of(Stand& stand) {
+/// A stake, locked and on the list.
+Result<void> enlist(Stand& stand, const Party& who) {
+  const Amount& stake = stand.rules().auditor_stake;
+  COMMENSAL_TRY(stand.deposit(who.address, stake));
+  COMMENSAL_TRY(stand.fund(who, ledger::AccountKind::kStake, stake.low()));
+  COMMENSAL_TRY(stand.send(who, ledger::Enlist{}));
+  return {};
+}
+
+/// The stand's own are of it. Where nobody is drawn (open), the friends alone are on the list.
+Result<Pool> pool_of(Stand& stand, Arm arm) {
   Pool pool;
-  for (std::size_t i = 0; i < kPool; ++i) {
-    const Party& party = stand.join();
-    COMMENSAL_TRY(stand.admit(party));
-    pool.members.push_back(party.address);
-    pool.parties.emplace_back(party.address, &party);
+  for (const Party* one : stand.outsiders()) {
+    pool.others.push_back(one);
+    if (arm == Arm::kOpen) COMMENSAL_TRY(stand.send(*one, ledger::Enlist{0}));
   }
-  std::ranges::sort(pool.members);
+  for (std::size_t i = pool.others.size(); i < kPool; ++i) {
+    const Party& party = stand.join();
+    const bool is_friend = pool.friends.size() < kColluding;
+    (is_friend ? pool.friends : pool.others).push_back(&party);
+    if (is_friend || arm != Arm::kOpen) COMMENSAL_TRY(enlist(stand, party));
+  }
   return pool;
 }
 
-/// The auditors of one winner: drawn by the beacon's next round, or chosen by the provider.
-Result<std::vector<std::size_t>> auditors_of(Stand& stand, const Pool& pool, const Work& work,
-                                             Arm arm) {
-  if (arm == Arm::kOpen) return std::vector<std::size_t>{0};
-  COMMENSAL_ASSIGN(const Digest ours, stand.gateway().chain.reveal(stand.round() - 1));
-  COMMENSAL_ASSIGN(const Digest theirs, stand.provider().chain.reveal(stand.round() - 1));
-  const Digest beacon = protocol::beacon_value(stand.round() - 1, ours, theirs);
-  const std::size_t count = stand.rng().next_unit() < kSecond ? 2 : 1;
-  std::vector<std::size_t> drawn;
-  for (const Address& member : panel::draw_members(protocol::receipt_id(work.receipt.body()), 1,
-                                                   beacon, pool.members, count)) {
-    const auto found =
-        std::ranges::find(pool.parties, member, &std::pair<Address, const Party*>::first);
-    drawn.push_back(static_cast<std::size_t>(found - pool.parties.begin()));
+/// Each who is called says what it found, or what its friend has committed to.
+Result<void> have_reported(Stand& stand, const Pool& pool, const Work& work,
+                           const ledger::CaseKey& key) {
+  COMMENSAL_ASSIGN(const Digest root, stand.replay(work));
+  while (ledger::is_pending(stand.state().cases.find(key)->status)) {
+    const std::vector<Address> called = stand.state().cases.find(key)->called;
+    const auto speaks = [&](const std::vector<const Party*>& all, const Digest& word) {
+      const auto found = std::ranges::find_if(
+          all, [&](const Party* one) { return !called.empty() && one->address == called[0]; });
+      if (found == all.end()) return Result<bool>(false);
+      return stand.send(**found, ledger::Report{key.subject, key.accuser, word}).map([](auto&&) {
+        return true;
+      });
+    };
+    COMMENSAL_ASSIGN(const bool by_friend, speaks(pool.friends, work.output_root));
+    if (by_friend) continue;
+    COMMENSAL_ASSIGN(const bool by_other, speaks(pool.others, root));
+    if (!by_other) return core::fail(core::ErrorCode::kInternal, "nobody is called");
   }
-  return drawn;
+  return {};
 }
 
-/// Who finds something else accuses; a winner that nobody accuses is paid by the word of the first.
-Result<void> have_audited(Stand& stand, const Pool& pool, const Work& work,
-                          std::span<const std::size_t> auditors, Arm arm) {
-  for (const std::size_t auditor : auditors) {
-    if (auditor < kColluding && arm != Arm::kHonest) continue;  // all is well, it says
-    COMMENSAL_ASSIGN(const Digest root, stand.replay(work));
-    if (compared(stand, work, root) == Outcome::kMatch) continue;
-    COMMENSAL_TRY(stand.accuse(work, *pool.parties[auditor].second, root));
-    return {};
+/// The gateway accuses what is wrong, and waits.
+Result<void> have_tried(Stand& stand, const Pool& pool, const Work& work, Arm arm) {
+  COMMENSAL_TRY(stand.deposit(stand.gateway().address, stand.rules().accusation_bond));
+  COMMENSAL_ASSIGN(const ledger::CaseKey key, stand.begin_case(work, stand.gateway()));
+  COMMENSAL_TRY(stand.idle(1));  // a round that nobody knew when it accused
+  stand.wait_ms(stand.rules().contest_delay_ms);
+  ledger::Summon summon;
+  summon.subject = key.subject, summon.accuser = key.accuser;
+  COMMENSAL_TRY(stand.send(stand.gateway(), summon));
+  COMMENSAL_TRY(have_reported(stand, pool, work, key));
+  for (const Party* one : pool.others) {
+    const bool is_gone = stand.state().bench.find(one->address) == nullptr;
+    if (is_gone && arm != Arm::kOpen) COMMENSAL_TRY(enlist(stand, *one));
   }
-  return stand.confirm(work, *pool.parties[auditors.front()].second);
+  if (stand.state().cases.find(key)->status == ledger::CaseStatus::kConvicted) return {};
+  return stand.mature(work);
 }
 
 Result<Trial> colluding(Models& models, Arm arm, std::uint64_t seed) {
   COMMENSAL_ASSIGN(const auto stand, Stand::open(models, seed, Stand::terms(kWin)));
-  COMMENSAL_ASSIGN(const Pool pool, pool_of(*stand));
-  Score score(*stand, {stand->provider().address}, {stand->gateway().address});
+  COMMENSAL_ASSIGN(const Pool pool, pool_of(*stand, arm));
+  std::vector<Address> adversaries = {stand->provider().address};
+  for (const Party* one : pool.friends) adversaries.push_back(one->address);
+  Score score(*stand, adversaries, {stand->gateway().address});
   const Maker maker = [&](std::size_t, const tensor::NamedTensors& input) -> Result<Made> {
     return arm == Arm::kHonest ? stand->honest(input) : stand->garbage(input);
   };
   COMMENSAL_ASSIGN(auto works,
                    stand->serve(stand->gateway(), stand->provider(), kAnswers, maker, score.cost));
   COMMENSAL_TRY(stand->draw(works));
-  COMMENSAL_TRY(stand->idle(1));  // nobody knew this round when the winners were claimed
+  for (const Work& work : works) {
+    if (work.won) COMMENSAL_TRY(stand->claim(work));
+  }
   for (const Work& work : works) {
     if (!work.won) continue;
-    COMMENSAL_TRY(stand->claim(work));
-    COMMENSAL_ASSIGN(const auto auditors, auditors_of(*stand, pool, work, arm));
-    COMMENSAL_TRY(have_audited(*stand, pool, work, auditors, arm));
+    COMMENSAL_TRY(work.is_bad ? have_tried(*stand, pool, work, arm)
+                              : stand->confirm(work, stand->auditor()));
   }
   Trial trial = score.finish(works);
   trial.caught = mismatches_of(*stand, stand->provider()) > 0;
@@ -217,11 +240,11 @@ const Attack kTable[] = {
      "traps: a quarter of what it is shown is wrong, and the client knows", "no traps",
      "it passed a trap", Place::kDesign, "1 - (1 - t)^n, t 0.25, n 6",
      1 - std::pow(1 - kTrap, static_cast<double>(kAudits)), parrot},
-    {"colluding-auditor", "makes answers up; 3 of the 10 auditors are its own",
-     "the beacon draws the auditor, and a second one with probability 0.25",
-     "the provider chooses its auditor", "its provider was convicted", Place::kDesign,
-     "1 - (1 - p q)^n, q = 1 - m/M (1 - s + s (m-1)/(M-1)), p 0.5, n 4",
-     1 - std::pow(1 - kWin * found_by_somebody(), static_cast<double>(kAnswers)), colluding},
+    {"colluding-auditor", "makes answers up, is silent; 3 of the 10 auditors are its own",
+     "who reports is drawn, by a round that was not drawn when it was accused",
+     "its own are the only ones on the list", "its provider was convicted", Place::kLedger,
+     "1 - (1 - p q)^n, q: one friend at most of three that are drawn of 10, p 0.5, n 4",
+     1 - std::pow(1 - kWin * outvoted(), static_cast<double>(kAnswers)), colluding},
 };
 
 }  // namespace
