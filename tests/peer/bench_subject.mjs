@@ -12,6 +12,19 @@ const cpuSeconds = () => {
 
 let feeds = {};
 let session = null;
+// What a run writes into, as ours does: without it each run pays for fresh outputs and their
+// collection. Empty where the runtime takes none of that kind.
+let fetches = [];
+
+async function preallocated() {
+  const made = await session.run(feeds);
+  try {
+    await session.run(feeds, made);
+    return [made];
+  } catch {
+    return [];
+  }
+}
 
 const requests = {
   async feed({inputs}) {
@@ -23,14 +36,16 @@ const requests = {
     session = await createSession(model, threads);
     const made = seconds();
     await session.run(feeds);
-    return {session_seconds: made - start, answer_seconds: seconds() - start};
+    const answered = seconds();
+    fetches = await preallocated();
+    return {session_seconds: made - start, answer_seconds: answered - start};
   },
   async run({count}) {
     const made = {seconds: [], cpu_seconds: []};
     for (let i = 0; i < count; ++i) {
       const cpuBefore = cpuSeconds();
       const before = seconds();
-      await session.run(feeds);
+      await session.run(feeds, ...fetches);
       made.seconds.push(seconds() - before);
       made.cpu_seconds.push(cpuSeconds() - cpuBefore);
     }

@@ -57,7 +57,8 @@ constexpr Case kTable[] = {
     {"Cast", "f32[3,224,224]+", "to=2"},
     {"Cast", "f32[1,64,56,56]", "to=11"},
 
-    {"ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceProd|ReduceL1|ReduceL2|ReduceSumSquare|"
+    {"ReduceProd", "f32[64,100]+ i64{1}", "", 1, 18},
+    {"ReduceSum|ReduceMean|ReduceMax|ReduceMin|ReduceL1|ReduceL2|ReduceSumSquare|"
      "ReduceLogSumExp",
      "f32[64,3136] i64{1}", "", 1, 18},
     {"ReduceLogSum", "f32[64,3136]+ i64{1}", "", 1, 18},

@@ -6,6 +6,7 @@
 #include <commensal/lab/bench/operators/measure.hpp>
 #include <commensal/lab/bench/operators/outputs.hpp>
 #include <commensal/lab/bench/runtime/inputs.hpp>
+#include <map>
 
 namespace commensal::lab::bench::operators {
 
@@ -30,7 +31,6 @@ struct Measured {
   Compared compared;
   double net = 0;       // ratio without what the peer's language takes; 0: it takes most
   double roofline = 0;  // our time beside what reading the inputs from memory takes; 0: cached
-  double ratio() const { return net > 0 ? net : compared.ratio.value; }
 };
 
 struct Refused {
@@ -70,7 +70,8 @@ class Bench {
     return take_turns(*pair, threads, options_.turns);
   }
 
-  Result<void> add(const Subject& subject, double language_s) {
+  /// `language_s`: of each of the options' numbers of threads.
+  Result<void> add(const Subject& subject, const std::map<int, double>& language_s) {
     for (const int threads : options_.threads) {
       const char* who = nullptr;
       auto pair = load(subject, threads, &who);
@@ -83,12 +84,16 @@ class Bench {
       }
       if (threads == options_.threads.front()) {
         COMMENSAL_ASSIGN(const std::string difference, difference_of(*pair, folder_));
-        if (!difference.empty()) refused_.push_back({named, difference});
+        if (!difference.empty()) {
+          refused_.push_back({named, difference});
+          return {};
+        }
       }
       Measured row{subject.op, subject.what, threads, {}, 0, roofline_s(subject)};
       COMMENSAL_ASSIGN(row.compared, take_turns(*pair, threads, options_.turns));
-      const double net_s = row.compared.theirs.median_s - language_s;
-      if (net_s > language_s) row.net = row.compared.ours.median_s / net_s;
+      const double language = language_s.at(threads);
+      const double net_s = row.compared.theirs.median_s - language;
+      if (net_s > language) row.net = row.compared.ours.median_s / net_s;
       if (row.roofline > 0) row.roofline = row.compared.ours.median_s / row.roofline;
       rows_.push_back(std::move(row));
     }
@@ -132,8 +137,11 @@ Result<Row> node_row(Bench& bench) {
 }
 
 std::vector<Row> rows_of(const Bench& bench) {
+  // Where the peer's language takes most of its time nothing is told about its kernels.
   std::vector<double> ratios;
-  for (const Measured& row : bench.rows_) ratios.push_back(row.ratio());
+  for (const Measured& row : bench.rows_) {
+    if (row.net > 0) ratios.push_back(row.net);
+  }
   if (ratios.empty()) return {};
   // The mean's interval at 95 %, as if rows were drawn from all that might be measured.
   const double mean = geometric_mean(ratios);
@@ -141,7 +149,7 @@ std::vector<Row> rows_of(const Bench& bench) {
   for (const double ratio : ratios) squares += std::pow(std::log(ratio / mean), 2);
   const auto n = static_cast<double>(ratios.size());
   const double half = 1.96 * std::sqrt(squares) / n;
-  const std::string how = fmt::format("{} rows", ratios.size());
+  const std::string how = fmt::format("net, {} rows of {}", ratios.size(), bench.rows_.size());
   const auto at = [&](double share) { return quantile(ratios, share); };
   return {
       {"operators_geomean", mean, mean * std::exp(-half), mean * std::exp(half), 0.9, how, true},
@@ -152,7 +160,7 @@ std::vector<Row> rows_of(const Bench& bench) {
 }
 
 std::string table_of(std::vector<Measured> rows) {
-  std::ranges::sort(rows, std::ranges::greater(), &Measured::ratio);
+  std::ranges::sort(rows, std::ranges::greater(), &Measured::net);
   std::string text =
       fmt::format("{:<24} {:>7} {:>10} {:>10} {:>7} {:>7} {:>8}  {}\n", "operator", "threads",
                   "ours us", "theirs us", "ratio", "net", "roofline", "inputs");
@@ -193,20 +201,27 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
   }
   Bench bench(options, scratch.path(), peak);
   COMMENSAL_ASSIGN(const Subject nothing, subject_of(kNothing, kNothing.ops));
-  COMMENSAL_ASSIGN(const Compared idle, bench.compare(nothing, 1));
+  std::map<int, double> language_s;
+  for (const int threads : options.threads) {
+    COMMENSAL_ASSIGN(const Compared idle, bench.compare(nothing, threads));
+    language_s[threads] = idle.theirs.median_s;
+  }
   const auto all = picks(options.ops);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (options.progress) options.progress(std::string(all[i].op), i, all.size());
     COMMENSAL_ASSIGN(const Subject subject, subject_of(*all[i].row, all[i].op));
-    COMMENSAL_TRY(bench.add(subject, idle.theirs.median_s));
+    COMMENSAL_TRY(bench.add(subject, language_s));
   }
   Report report;
   report.rows = rows_of(bench);
   if (options.ops.empty()) {
     COMMENSAL_ASSIGN(report.rows.emplace_back(), node_row(bench));
   }
-  report.rows.push_back(row_at_most("language_us", std::nullopt, {idle.theirs.median_s * kUs},
-                                    "the peer's run of one element, taken off for net ratios"));
+  for (const auto& [threads, seconds] : language_s) {
+    report.rows.push_back(row_at_most(
+        fmt::format("language_us_{}t", threads), std::nullopt, {seconds * kUs},
+        "the peer's run of one element into an output that is there, taken off for net ratios"));
+  }
   report.tables = table_of(bench.rows_);
   report.lists = {{"results", fields_of(bench.rows_)}};
   for (const auto& [what, why] : bench.refused_)
