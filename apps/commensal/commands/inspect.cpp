@@ -120,7 +120,7 @@ void print_text(const Json& report) {
     fmt::print("  {:<24} {}\n", name, count.get<int>());
   }
   if (const Json& plain = report["plain_operators"]; !plain.empty()) {
-    fmt::print("slow        {}: plain loops, without a fast kernel\n",
+    fmt::print("slow        {}: plain loops, of any element type\n",
                fmt::join(plain.get<std::vector<std::string>>(), ", "));
   }
   if (!report.contains("nodes")) return;

@@ -34,6 +34,7 @@ struct Call {
   PackStore* store = nullptr;  // of `pack`; null: nothing is kept
   Places unknown;       // of `infer`: inputs whose elements are not there yet, and read as zeros
   mutable Pulse pulse;  // of plain loops, on the thread that runs the call
+  mutable bool is_judged = false;  // whether the judge's plain loops have served it
 
   bool has(int i) const { return i < static_cast<int>(inputs.size()) && in_ptr(i) != nullptr; }
   const Tensor& in(int i) const { return *in_ptr(i); }

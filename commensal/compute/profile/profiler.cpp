@@ -43,6 +43,7 @@ std::vector<Row> summed(const std::vector<Row>& nodes) {
         by_name.try_emplace(node.op, Row{"", node.op, "", 0, 0, {}, node.is_plain}).first->second;
     ++sum.nodes;
     sum.seconds += node.seconds;
+    sum.is_plain = sum.is_plain || node.is_plain;
     sum.work.ops += node.work.ops;
     sum.work.bytes += node.work.bytes;
   }
@@ -66,15 +67,16 @@ void Profiler::before_node(const graph::Node& node, const kernels::Call& call) {
   time.name = node.name;
   time.op = node.op->name;
   time.output = call.outputs.empty() ? "" : call.outputs.front().text();
-  time.is_plain = node.op->is_plain();
   time.work = graph::work_of(*node.op, call);
   if (!computes(*node.op)) time.work.ops = 0;
   time.start_ns = clock_.monotonic_ns();
 }
 
-void Profiler::after_node(const graph::Node&, const kernels::Call&,
+void Profiler::after_node(const graph::Node& node, const kernels::Call& call,
                           std::span<const tensor::Tensor>) {
-  runs_.back().nodes.back().end_ns = clock_.monotonic_ns();
+  NodeTime& time = runs_.back().nodes.back();
+  time.end_ns = clock_.monotonic_ns();
+  time.is_plain = call.is_judged && node.op->kind != kernels::Kind::kConstant;
 }
 
 Profile profile_of(const Profiler& profiler, const kernels::Peak& peak) {

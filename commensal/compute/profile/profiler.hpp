@@ -14,7 +14,7 @@ struct NodeTime {
   std::string name, op;
   std::string output;  // type of its first output
   graph::Work work;
-  bool is_plain = false;  // see kernels::Operator
+  bool is_plain = false;  // the judge's loops served it
   std::int64_t start_ns = 0, end_ns = 0;
 };
 

@@ -65,7 +65,8 @@ std::string profile_text(const Profile& profile) {
   for (const Row& row : profile.by_node) {
     text += fmt::format("{}  {} ({}) {}\n", figures(row, profile), row.name, row.op, row.output);
   }
-  if (!plain.empty()) text += fmt::format("\nIn plain loops, without a fast kernel: {}.\n", plain);
+  if (!plain.empty())
+    text += fmt::format("\nIn plain loops, as no fast kernel takes such calls: {}.\n", plain);
   text +=
       "\nOperations are those of the direct form: above 100 % of the peak is a convolution by a "
       "shorter one.\nBytes are those of inputs and outputs: above 100 % they came from a cache.\n";

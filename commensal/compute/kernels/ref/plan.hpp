@@ -50,6 +50,7 @@ constexpr Judge judge_of() {
     return plan.types();
   };
   made.run = [](const Call& call, std::span<Tensor> outputs, Workspace&) -> core::Result<void> {
+    call.is_judged = true;
     COMMENSAL_ASSIGN(const auto plan, Plan::make(call));
     plan.run(call, outputs);
     return {};
