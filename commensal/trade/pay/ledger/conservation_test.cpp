@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A million operations, valid and invalid ones mixed, from one seed. So that this takes seconds,
 // signatures of transactions are CheapSignatures (an address and a keyed hash, injected through the
-// interface that the ledger recovers signers with); nothing else is spared: one operation in thirty
+// interface that the ledger recovers signers with); nothing else is spared: one operation in twenty
 // is about a ticket, with receipts, verdicts and endorsements that are really signed. Transactions
 // that are: ledger_test.cpp, claims_test.cpp.
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class Market {
   }
   void step() {
     if (operations_.below(4) == 0) now_ms_ += static_cast<std::int64_t>(operations_.below(100));
-    if (operations_.below(30) != 0) return apply(operations_.next(ledger_.state()));
+    if (operations_.below(20) != 0) return apply(operations_.next(ledger_.state()));
     const auto [sender, body] = tickets_.next(ledger_.state());
     apply(operations_.make(ledger_.state(), sender, body));
   }
