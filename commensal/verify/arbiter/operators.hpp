@@ -20,6 +20,8 @@ std::span<const OperatorRow> pool_rows();
 std::span<const OperatorRow> order_rows();
 std::span<const OperatorRow> resize_rows();
 std::span<const OperatorRow> quantised_rows();
+std::span<const OperatorRow> grid_rows();
+std::span<const OperatorRow> norm_rows();
 std::span<const OperatorRow> recurrent_rows();
 std::span<const OperatorRow> scatter_rows();
 std::span<const OperatorRow> attention_rows();

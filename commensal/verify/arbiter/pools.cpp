@@ -118,6 +118,31 @@ void max_pool(const NodeCall& call, std::size_t output, std::int64_t element, St
   for (const std::int64_t at : p.elements) largest = emit.maximum(largest, element_of(0, at));
 }
 
+template <bool kGlobal>
+TypeResult lp_pool_type(const NodeCall& call, std::size_t output) {
+  const std::int64_t p = call.node.integer("p", 2);
+  const bool needs_powers = p > 2 && call.has(0) && !is_binary32(call.inputs[0]);
+  if (call.node.opset < 2 || p < 1 || needs_powers) return unsupported("a p of {}", p);
+  return pool_type<kGlobal, is_float>(call, output);
+}
+template <bool kGlobal>
+void lp_pool(const NodeCall& call, std::size_t output, std::int64_t element, StepBuilder& steps) {
+  const Emitter emit = computing(call, output, steps);
+  const Pooled pool = pooled<kGlobal>(call, element);
+  const std::int64_t p = call.node.integer("p", 2);
+  std::vector<Operand> lanes(32, constant(emit.ops.minus_zero));
+  for (std::size_t i = 0; i < pool.taps.size(); ++i) {
+    const Operand x = element_of(0, pool.elements[i]);
+    Operand term = p == 2 ? emit.mul(x, x) : emit.absolute(x);
+    if (p > 2) term = emit.put(Op::kPow32, {term, emit.number(p)});
+    Operand& lane = lanes[static_cast<std::size_t>(pool.taps[i] % 32)];
+    lane = emit.add(lane, term);
+  }
+  const Operand sum = lane_tree(emit, lanes);
+  if (p == 2) emit.sqrt(sum);
+  if (p > 2) emit.put(Op::kPow32, {sum, emit.div(emit.one(), emit.number(p))});
+}
+
 }  // namespace
 
 std::span<const OperatorRow> pool_rows() {
@@ -125,7 +150,9 @@ std::span<const OperatorRow> pool_rows() {
   static constexpr OperatorRow kRows[] = {
       {"AveragePool", 1, 0, kFf, pool_type<false, is_float>, average_pool<false>},
       {"GlobalAveragePool", 1, 0, kFf, pool_type<true, is_float>, average_pool<true>},
+      {"GlobalLpPool", 2, 0, "floats; of float64 p of 1 or 2", lp_pool_type<true>, lp_pool<true>},
       {"GlobalMaxPool", 1, 0, kO, pool_type<true, is_ordered>, max_pool<true>},
+      {"LpPool", 2, 0, "floats; of float64 p of 1 or 2", lp_pool_type<false>, lp_pool<false>},
       {"MaxPool", 1, 0, kO, pool_type<false, is_ordered, 2>, max_pool<false>},
   };
   return kRows;
