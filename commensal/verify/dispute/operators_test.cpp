@@ -83,7 +83,7 @@ struct Bout {
 };
 
 TEST(DisputesOfOperators, EndInTheLieOfOneElement) {
-  std::map<std::string, int> proved;
+  std::map<std::pair<std::string, Side>, int> proved;
   Draw draw(5, 97);
   for (const Sample& sample : kernels::testing::all_samples()) {
     if (has_strings(sample) || !sample.domain.empty()) continue;
@@ -104,12 +104,15 @@ TEST(DisputesOfOperators, EndInTheLieOfOneElement) {
         ASSERT_FALSE(outcome->wrong[at(arbiter::other(liar))]) << sample.name;
         ASSERT_EQ(outcome->finding->element, static_cast<std::uint64_t>(lie.element));
         ASSERT_EQ(outcome->finding->output, o);
-        ++proved[sample.name];
+        ++proved[{sample.name, liar}];
       }
     }
   }
   for (const arbiter::OperatorRow& row : arbiter::disputable_operators()) {
-    EXPECT_GT(proved[std::string(row.name)], 0) << row.name << " was in no dispute";
+    for (const Side liar : {Side::kProvider, Side::kChallenger}) {
+      const int disputes = proved[{std::string(row.name), liar}];
+      EXPECT_GT(disputes, 0) << row.name << ": no lie of side " << at(liar) << " was proved";
+    }
   }
 }
 
