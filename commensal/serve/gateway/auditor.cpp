@@ -104,7 +104,8 @@ std::optional<receipt::Assignment> Auditor::take(const crypto::Address& auditor)
     if (shown.record.receipt.job.auditors != protocol::AuditorClass::kPublic) {
       own_.push_back(provider_of(receipt), receipt);  // behind what is late
       pump();
-      return take(auditor);  // what waited may be with others now
+      at = waiting_.begin();  // what waited may be with others now
+      continue;
     }
     const std::uint64_t lease = ++leases_;
     item->second.lease = lease;
