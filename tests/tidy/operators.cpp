@@ -16,10 +16,11 @@ bool is_product(string_view path) {
   return is_ours && is_cpp && !tests;
 }
 
-/// Recurrent operators have attributes whose values are called as operators are; a model is written
-/// by the names that its file has.
+/// Recurrent operators have attributes whose values are called as operators are; a model, and
+/// a case that is measured, is written by the names that its file has.
 bool asks_the_table(string_view path) {
   return !path.starts_with("commensal/lab/network_writer") &&
+         !path.starts_with("commensal/lab/bench/operators/") &&
          !path.starts_with("commensal/lab/squeezenet") &&
          !path.starts_with("commensal/lab/super_resolution") &&
          !path.starts_with("commensal/lab/hostile/models") &&

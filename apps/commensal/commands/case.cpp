@@ -50,16 +50,24 @@ void print_cases(const Json& all) {
 }
 
 Result<Json> disclose(client::Client& client, const CaseArguments& options) {
+  const auto expected = [](const std::string& found) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "expected: case disclose RECEIPT --nonce-file FILE, the file as 'infer "
+                      "--nonce-file' has written it; {}",
+                      found);
+  };
+  if (!core::digest_from_hex(options.subject)) {
+    return expected(fmt::format("found '{}' for a receipt", options.subject));
+  }
+  if (options.nonce_file.empty()) return expected("found no --nonce-file");
   COMMENSAL_ASSIGN(const core::Bytes file,
                    core::read_file(options.nonce_file, limits::kHttpSmallBodyBytesMax));
   std::string text(core::as_text(file));
   if (text.ends_with('\n')) text.pop_back();
-  if (core::digest_from_hex(text) && core::digest_from_hex(options.subject)) {
-    return post_json(client, "/v1/cases/" + options.subject + "/nonce", {{"nonce", text}});
+  if (!core::digest_from_hex(text)) {
+    return expected(fmt::format("'{}' holds none", options.nonce_file));
   }
-  return core::fail(core::ErrorCode::kInvalidArgument,
-                    "expected: case disclose RECEIPT --nonce-file FILE, as 'infer --nonce-file' "
-                    "has written it");
+  return post_json(client, "/v1/cases/" + options.subject + "/nonce", {{"nonce", text}});
 }
 
 void print_disclosed(const Json&) { fmt::print("the nonce is in the ledger\n"); }

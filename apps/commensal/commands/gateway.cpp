@@ -299,7 +299,8 @@ Run declare_gateway(CLI::App& app) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app.add_flag("--audit-by-risk,!--no-audit-by-risk", gateway.audit_by_risk,
-               "Re-execute more of them where the risk desk says so (the default)");
+               "Re-execute more of them where the risk desk says so, and hold rollouts to their "
+               "provider's stake (the default)");
   app.add_option("--turn-ms-max", options->daemon.turn_ms_max,
                  "Log turns of the loop that take more of the processor; 0: none")
       ->check(CLI::Range(0, 60'000))

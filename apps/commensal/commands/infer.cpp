@@ -56,7 +56,9 @@ Result<core::Digest> commit_to_draw(const std::string& file) {
   if (file.empty()) return core::Digest{};
   if (std::filesystem::exists(file)) {
     return core::fail(core::ErrorCode::kAlreadyExists,
-                      "'{}' is there already: each answer has a nonce of its own", file);
+                      "'{}' is there already: each answer has a nonce of its own; another name, "
+                      "or remove it if no answer came of it",
+                      file);
   }
   core::SystemRng rng;
   const core::Digest nonce = rng.next_digest();
@@ -133,7 +135,12 @@ Run declare_infer(CLI::App& app) {
   app.add_option("--output-dir", options->output_dir, "Folder for the outputs, as NAME.npy");
   app.add_option("--nonce-file", options->nonce_file,
                  "New file for a secret that has a part in who audits the answer, should it be "
-                 "accused: case disclose");
+                 "accused: case disclose")
+      ->check(CLI::Validator(
+          [](std::string& file) {
+            return file.empty() ? std::string("expected a file's name") : std::string();
+          },
+          ""));
   app.add_flag("--hash", options->hash_only, "Print each output's SHA-256 only");
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");

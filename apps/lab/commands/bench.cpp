@@ -89,6 +89,12 @@ Result<int> bench_promise(BenchArguments& options) {
 }
 
 Result<int> bench_operators(BenchArguments& options) {
+  for (const std::string& op : options.operators.ops) {
+    if (lab::bench::operators::picks({&op, 1}).empty()) {
+      return core::fail(core::ErrorCode::kNotFound,
+                        "no case measures '{}': `commensal operators` lists names", op);
+    }
+  }
   COMMENSAL_ASSIGN(const auto program, own_program());
   COMMENSAL_ASSIGN(const auto peer, onnxruntime_command());
   lab::bench::operators::Options& bench = options.operators;
@@ -228,8 +234,10 @@ Run declare_lab_bench(CLI::App& app) {
       "Whether the governor keeps its promise, beside simulated and recorded hosts; exit status 2 "
       "if a bar is missed");
   declare_promise(*promise, *options);
-  CLI::App* operators = app.add_subcommand(
-      "operators", "Each operator beside ONNX Runtime; exit status 2 if a bar is missed");
+  CLI::App* operators = app.add_subcommand("operators",
+                                           "Each operator of networks beside ONNX Runtime (npm ci "
+                                           "in tests/peer), in some 20 minutes; exit "
+                                           "status 2 if a bar is missed");
   declare_operators(*operators, *options);
   CLI::App* subject = declare_bench_subject(app);
   return [options, subject, tickets, verify, collocation, run_collocation, guests, processes,

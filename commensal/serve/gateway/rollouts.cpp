@@ -79,9 +79,24 @@ Result<void> Rollouts::admit(const RolloutRequest& request) {
   return deps_.till.reserve(request.account.name, request.steps);
 }
 
+namespace {
+/// The model may have been removed since, and is called by its last name by its owner.
+bool asks_for(const RolloutRequest& request, const RolloutEntry& known) {
+  const bool same_model =
+      known.model == request.model || known.model.ends_with("/" + request.model);
+  return same_model && known.steps == request.steps;
+}
+}  // namespace
+
 Result<RolloutStatus> Rollouts::create(RolloutRequest request) {
   if (!request.key.empty()) {
     const RolloutEntry* const known = book_.find(request.account.name, request.key);
+    if (known != nullptr && !asks_for(request, *known)) {
+      return core::fail(ErrorCode::kAlreadyExists,
+                        "the key '{}' is of a rollout of {} over {} steps: another one takes "
+                        "another key",
+                        request.key, known->model, known->steps);
+    }
     if (known != nullptr) return status_of(*known);
   }
   COMMENSAL_ASSIGN(const RolloutPlan plan, plan_rollout(std::move(request), deps_.hub));

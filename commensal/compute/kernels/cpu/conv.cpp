@@ -90,6 +90,14 @@ core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
   return multiply({.rows = rows, .depth = conv.depth(), .columns = out_plane}, products, ws);
 }
 
+/// Whether most taps of most outputs read an input: the judge walks only those that do.
+bool is_dense(const shape_inference::Window& window) {
+  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
+    if (window.kernel[d] > 2 * window.in[d]) return false;
+  }
+  return true;
+}
+
 /// Of any rank, stride and dilation.
 core::Result<void> by_window(const shape_inference::Conv& conv, const Call& call,
                              const ConvWeights& weights, Tensor& output, Workspace& ws) {
@@ -142,9 +150,9 @@ core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& 
                  : ref::kConv.run(call, outputs, ws);
   }
   // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
-  if (!weights.all_finite() && (!suits || Geometry::of(conv.window).padded())) {
-    return ref::kConv.run(call, outputs, ws);
-  }
+  const bool is_judged = suits ? !weights.all_finite() && Geometry::of(conv.window).padded()
+                               : !weights.all_finite() || !is_dense(conv.window);
+  if (is_judged) return ref::kConv.run(call, outputs, ws);
   if (!suits) return by_window(conv, call, weights, outputs[0], ws);
   if (suits_depthwise(conv)) return depthwise(conv, call, outputs[0], ws);
   return direct(conv, call, weights, outputs[0], ws);

@@ -189,6 +189,14 @@ core::Result<void> run_phase(const ConvTranspose& conv, const Part& part, std::s
 
 constexpr std::int64_t kPhasesMax = 4096;
 
+/// Whether most taps of most outputs meet an input: the judge walks only those that do.
+bool is_dense(const Window& window) {
+  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
+    if (window.kernel[d] / window.stride[d] > 2 * window.in[d]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 core::Result<std::shared_ptr<const Packed>> pack_conv_transpose(const Call& call, Isa isa) {
@@ -225,7 +233,9 @@ core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, W
                                    conv.window.dilation.begin() + static_cast<std::ptrdiff_t>(rank),
                                    [](std::int64_t one) { return one != 1; });
   // Taps outside are skipped. Filling them with zeros is the same, but for weights like infinity.
-  if (weights == nullptr || !weights->all_finite() || dilates || outputs[0].elements() == 0) {
+  const bool serves = weights != nullptr && weights->all_finite() && !dilates &&
+                      is_dense(conv.window) && outputs[0].elements() > 0;
+  if (!serves) {
     return ref::kConvTranspose.run(call, outputs, ws);
   }
   const auto phases = phases_of(conv.window.rank, conv.window.kernel, conv.window.stride);

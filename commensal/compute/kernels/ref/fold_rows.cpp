@@ -40,6 +40,14 @@ FoldLayout::FoldLayout(const Folding& folding) {
   }
 }
 
+bool FoldLayout::suits(const Folding& folding) {
+  constexpr std::int64_t kRunsMax = 1 << 22;
+  std::int64_t run = 1;
+  for (int d = folding.from.rank() - 1; d >= 0 && (folding.kept[d] == 1); --d)
+    run *= folding.from[d];
+  return folding.count() / run <= kRunsMax;
+}
+
 std::int64_t FoldLayout::base(std::int64_t outer) const {
   std::int64_t at = 0;
   for (const Dim& dim : outer_) {

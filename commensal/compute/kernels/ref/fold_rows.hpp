@@ -194,6 +194,8 @@ class ProductRow {
 class FoldLayout {
  public:
   explicit FoldLayout(const Folding& folding);
+  /// Not where there would be too many runs to list.
+  static bool suits(const Folding& folding);
 
   std::int64_t run() const { return run_; }
   std::int64_t inner() const { return inner_; }

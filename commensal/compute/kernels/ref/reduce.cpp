@@ -70,7 +70,9 @@ struct ReducePlan {
     });
   }
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
-    if (folding.identity || call.in(0).elements() == 0) return run(call, outputs);
+    const bool serves =
+        !folding.identity && call.in(0).elements() > 0 && FoldLayout::suits(folding);
+    if (!serves) return run(call, outputs);
     const FoldLayout layout(folding);
     visit(typename Op::In{}, dtype, [&]<class T>() {
       const T* const x = call.in(0).data<T>().data();
@@ -281,6 +283,7 @@ struct ArgPlan {
     });
   }
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    if (call.in(0).elements() == 0 || !FoldLayout::suits(folding)) return run(call, outputs);
     const FoldLayout layout(folding);
     visit(Numbers{}, dtype, [&]<class T>() {
       const T* const x = call.in(0).data<T>().data();

@@ -136,7 +136,8 @@ bool LongCall::run(ThreadPool& threads) const {
   auto outputs = allocate_outputs(call, arena);
   if (!outputs) return false;
   Workspace workspace{arena, threads, isa, packed.get()};
-  return (fast ? call_->op().fast() : call_->op().judge->run)(call, *outputs, workspace).has_value();
+  return (fast ? call_->op().fast() : call_->op().judge->run)(call, *outputs, workspace)
+      .has_value();
 }
 
 std::vector<LongCall> long_calls(const Sample& sample, LongCall::By by, double ms,

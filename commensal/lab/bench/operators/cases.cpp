@@ -199,7 +199,7 @@ constexpr Case kTable[] = {
     {"GridSample", "f32[1,32,56,56] f32[1,56,56,2]"},
     {"RoiAlign", "f32[1,64,50,50] f32[100,4]+ i64[100]<1",
      "output_height=7 output_width=7 sampling_ratio=2 spatial_scale=20.0"},
-    {"MaxRoiPool", "f32[1,64,50,50] f32[100,5]<2", "pooled_shape=[7,7] spatial_scale=20.0"},
+    {"MaxRoiPool", "f32[1,64,50,50] f32[100,5]<1", "pooled_shape=[7,7] spatial_scale=20.0"},
     {"NonMaxSuppression", "f32[1,1000,4]+ f32[1,1,1000]+ i64{100} f32{0.5} f32{0.2}"},
     {"Col2Im", "f32[1,576,784] i64{28,28} i64{3,3}", "pads=[1,1,1,1]", 1, 18},
 
