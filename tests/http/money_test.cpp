@@ -140,7 +140,7 @@ TEST_F(MoneyApi, WhoHasAKeyMovesItsOwnMoneyAndNothingElse) {
   EXPECT_EQ(
       send(ledger::Mature{})["refused"],
       "Mature: expected Withdraw, Fund, AnnounceWithdrawal, CompleteWithdrawal, Allow, Sell, Buy, "
-      "a Reveal that the sender is asked for or what is said of an accusation");
+      "Enlist, a Reveal that the sender is asked for or what is said of an accusation");
   const auto junk =
       anyone_.post("/v1/transactions", "application/octet-stream", core::as_bytes("junk"));
   ASSERT_FALSE(junk);

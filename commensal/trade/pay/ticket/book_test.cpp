@@ -160,17 +160,17 @@ TEST_F(MoneyBook, RefusesByNameAndChangesNothing) {
 
 TEST_F(MoneyBook, IsBoundedAndForgetsWhatIsSettledOnly) {
   ASSERT_TRUE(book_.open());
-  issue(book_, 60, 1);
-  EXPECT_EQ(refusal(book_.commit(tickets(steps(5, 1)), 1)),
+  issue(book_, 60, 2);
+  EXPECT_EQ(refusal(book_.commit(tickets(steps(5, 2)), 2)),
             "60 tickets are kept, at most 64: no new work");
-  ASSERT_TRUE(book_.close(beacon_.id(), 1));
-  ASSERT_TRUE(reveal(1));
+  ASSERT_TRUE(book_.close(beacon_.id(), 2));
+  ASSERT_TRUE(reveal(2));
   const std::size_t winners = book_.draw(beacon_)->size();
-  EXPECT_EQ(*book_.prune(beacon_.id(), 11), 28u);  // what else there is may be asked for yet
-  EXPECT_EQ(*book_.prune(beacon_.id(), 11), 0u);
+  EXPECT_EQ(*book_.prune(beacon_.id(), 12), 28u);  // what else there is may be asked for yet
+  EXPECT_EQ(*book_.prune(beacon_.id(), 12), 0u);
   ASSERT_LT(winners + 28, 60u);
-  EXPECT_EQ(*book_.prune(beacon_.id(), 12, 1), 1u);
-  EXPECT_EQ(*book_.prune(beacon_.id(), 12), 60 - winners - 28 - 1);
+  EXPECT_EQ(*book_.prune(beacon_.id(), 13, 1), 1u);
+  EXPECT_EQ(*book_.prune(beacon_.id(), 13), 60 - winners - 28 - 1);
   EXPECT_EQ(book_.size(), winners);
   EXPECT_TRUE(book_.room_for(5));
   EXPECT_EQ(book_.totals().lost, 60 - winners);
