@@ -195,7 +195,7 @@ Result<void> have_tried(Stand& stand, const Pool& pool, const Work& work, Arm ar
   stand.wait_ms(stand.rules().contest_delay_ms);
   ledger::Summon summon;
   summon.subject = key.subject, summon.accuser = key.accuser;
-  COMMENSAL_TRY(stand.send(stand.gateway(), summon));
+  COMMENSAL_TRY(stand.send(stand.book_keeper(), summon));
   COMMENSAL_TRY(have_reported(stand, pool, work, key));
   for (const Party* one : pool.others) {
     const bool is_gone = stand.state().bench.find(one->address) == nullptr;
