@@ -53,7 +53,8 @@ std::optional<Transposed> transposed_of(const NodeCall& call) {
   const Dims x = dims_of(call.inputs[0]), w = dims_of(call.inputs[1]);
   Transposed t;
   t.group = call.node.integer("group", 1);
-  if (x.size() < 3 || w.size() != x.size() || w[0] != x[1] || t.group < 1 || x[1] % t.group != 0) {
+  if (x.size() < 3 || w.size() != x.size() || w[0] != x[1] || t.group < 1 ||
+      t.group > std::max<std::int64_t>(x[1], 1) || x[1] % t.group != 0) {
     return std::nullopt;
   }
   t.batch = x[0];
