@@ -112,6 +112,7 @@ struct ExtremeKey {
       return key;
     }
   }
+  static bool is_nan(Key key) { return kIsFloat && key == kNan; }
   static Key better(Key a, Key b) { return kMaximum ? std::max(a, b) : std::min(a, b); }
   static bool is_better(Key a, Key b) { return kMaximum ? a > b : a < b; }
   /// Of no element.

@@ -312,6 +312,7 @@ struct ArgPlan {
     });
     const auto best = Best<T>::of(row.result());
     std::int64_t at = last ? layout.run() - 1 : 0;
+    if (last && Best<T>::is_nan(best)) return at;  // with it everything ties
     for (; Best<T>::of(load(x[base + at])) != best; at += last ? -1 : 1) pulse();
     return at;
   }
@@ -325,9 +326,9 @@ struct ArgPlan {
       pulse(kColumns);
       for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
         const auto key = Best<T>::of(load(from[i]));
-        const bool better =
-            run == 0 || Best<T>::is_better(key, best[i]) || (last && key == best[i]);
-        best[i] = better ? key : best[i];
+        const bool better = run == 0 || Best<T>::is_better(key, best[i]) ||
+                            (last && (key == best[i] || Best<T>::is_nan(best[i])));
+        best[i] = better && !(run > 0 && Best<T>::is_nan(best[i])) ? key : best[i];
         where[i] = better ? static_cast<std::int64_t>(run) : where[i];
       }
     }
