@@ -105,6 +105,7 @@ struct Judge {
   /// The bits of `run`, on several threads and over whole rows as far as it can; null: there is but
   /// `run`.
   KernelFn rows = nullptr;
+  /// For calls that a kernel of cpu/ does not take.
   KernelFn best() const { return rows != nullptr ? rows : run; }
   ReadsFn reads = nullptr;
   ElementFn element = nullptr;

@@ -137,7 +137,7 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
 
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::Conv conv, shape_inference::conv_of(call));
-  if (conv.dtype != tensor::DType::kFloat32) return ref::kConv.run(call, outputs, ws);
+  if (conv.dtype != tensor::DType::kFloat32) return ref::kConv.best()(call, outputs, ws);
   if (outputs[0].elements() == 0) return {};
   std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
   if (ws.packed == nullptr) {
@@ -147,12 +147,12 @@ core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& 
   const bool suits = TapLayout::suits(conv.window);
   if (conv.winograd_tile != 0) {
     return suits ? winograd(conv, call, weights, outputs[0], ws)
-                 : ref::kConv.run(call, outputs, ws);
+                 : ref::kConv.best()(call, outputs, ws);
   }
   // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
   const bool is_judged = suits ? !weights.all_finite() && Geometry::of(conv.window).padded()
                                : !weights.all_finite() || !is_dense(conv.window);
-  if (is_judged) return ref::kConv.run(call, outputs, ws);
+  if (is_judged) return ref::kConv.best()(call, outputs, ws);
   if (!suits) return by_window(conv, call, weights, outputs[0], ws);
   if (suits_depthwise(conv)) return depthwise(conv, call, outputs[0], ws);
   return direct(conv, call, weights, outputs[0], ws);

@@ -220,7 +220,7 @@ core::Result<std::shared_ptr<const Packed>> pack_conv_transpose(const Call& call
 
 core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   if (call.in(0).dtype() != tensor::DType::kFloat32) {
-    return ref::kConvTranspose.run(call, outputs, ws);
+    return ref::kConvTranspose.best()(call, outputs, ws);
   }
   COMMENSAL_ASSIGN(const ConvTranspose conv, shape_inference::conv_transpose_of(call));
   std::shared_ptr<const Packed> made;  // where the weights are not constant
@@ -236,7 +236,7 @@ core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, W
   const bool serves = weights != nullptr && weights->all_finite() && !dilates &&
                       is_dense(conv.window) && outputs[0].elements() > 0;
   if (!serves) {
-    return ref::kConvTranspose.run(call, outputs, ws);
+    return ref::kConvTranspose.best()(call, outputs, ws);
   }
   const auto phases = phases_of(conv.window.rank, conv.window.kernel, conv.window.stride);
   for (std::size_t i = 0; i < phases.size(); ++i) {

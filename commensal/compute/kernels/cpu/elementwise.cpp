@@ -94,7 +94,7 @@ core::Result<void> dropout(const Call& call, Outputs outputs, Workspace& ws) {
       scalar(1) && call.in(1).dtype() == DType::kFloat32 && call.in(1).data<float>()[0] == 0;
   const bool serves =
       call.in(0).dtype() == DType::kFloat32 && call.opset >= 12 && (!asks || drops_nothing);
-  if (!serves) return ref::kDropout.run(call, outputs, ws);
+  if (!serves) return ref::kDropout.best()(call, outputs, ws);
   Pulse pulse(&ws.threads);
   if (outputs.size() > 1) {
     const auto mask = outputs[1].mutable_data<bool>();

@@ -79,7 +79,7 @@ core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa)
 
 core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::Gemm g, shape_inference::gemm_of(call));
-  if (g.dtype != DType::kFloat32) return ref::kGemm.run(call, outputs, ws);
+  if (g.dtype != DType::kFloat32) return ref::kGemm.best()(call, outputs, ws);
   if (outputs[0].elements() == 0) return {};
   const MatrixColumns in_place(kernels_for(ws.isa), unpacked(call.in(1), ws),
                                g.transpose_b ? 1 : g.n, g.transpose_b ? g.k : 1);
@@ -111,7 +111,7 @@ core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa is
 
 core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(shape_inference::MatMul mm, shape_inference::matmul_of(call));
-  if (mm.dtype != DType::kFloat32) return ref::kMatmul.run(call, outputs, ws);
+  if (mm.dtype != DType::kFloat32) return ref::kMatmul.best()(call, outputs, ws);
   if (outputs[0].elements() == 0) return {};
   const CpuKernels& kernels = kernels_for(ws.isa);
   const float* a = call.in(0).data<float>().data();

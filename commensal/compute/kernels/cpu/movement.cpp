@@ -199,7 +199,7 @@ core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& w
     pad_by_places(op, call.in(0), outputs[0], ws);
     return {};
   }
-  if (!is_constant || !is_filled) return ref::kPad.run(call, outputs, ws);
+  if (!is_constant || !is_filled) return ref::kPad.best()(call, outputs, ws);
   StridedCopy copy = in_place(op.from.shape, op.from.shape);
   const auto strides = tensor::strides_of(op.to.shape);
   for (std::size_t d = 0; d < copy.dims.size(); ++d) {

@@ -18,7 +18,7 @@ using tensor::DType;
 core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::BatchNorm bn, shape_inference::batch_norm_of(call));
   if (bn.trains || bn.type.dtype != DType::kFloat32 || bn.parameters != DType::kFloat32) {
-    return ref::kBatchNormalization.run(call, outputs, ws);
+    return ref::kBatchNormalization.best()(call, outputs, ws);
   }
   if (bn.type.shape.elements() == 0) return {};
   const UnaryFn normalise = kernels_for(ws.isa).unary[static_cast<std::size_t>(Unary::kNormalise)];
@@ -38,7 +38,7 @@ core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outpu
 
 core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   if (call.in(0).dtype() != DType::kFloat32) {
-    return ref::kLayerNormalization.run(call, outputs, ws);
+    return ref::kLayerNormalization.best()(call, outputs, ws);
   }
   const tensor::Shape& shape = call.in(0).shape();
   COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
@@ -70,7 +70,7 @@ core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outpu
 namespace {
 core::Result<void> groups(const Call& call, Tensor& output, Workspace& ws,
                           shape_inference::GroupForm form, const Judge& judge) {
-  if (call.in(0).dtype() != DType::kFloat32) return judge.run(call, {&output, 1}, ws);
+  if (call.in(0).dtype() != DType::kFloat32) return judge.best()(call, {&output, 1}, ws);
   COMMENSAL_ASSIGN(const shape_inference::Groups groups, shape_inference::groups_of(call, form));
   COMMENSAL_ASSIGN(const float epsilon, call.attributes->real("epsilon", 1e-5f));
   if (output.elements() == 0) return {};
@@ -129,7 +129,7 @@ core::Result<void> across(const shape_inference::Softmax& s, const float* x, flo
 core::Result<void> softmax_by(RowFn fn, const Call& call, Tensor& output, Workspace& ws,
                               const Judge& judge) {
   COMMENSAL_ASSIGN(const shape_inference::Softmax s, shape_inference::softmax_of(call));
-  if (s.type.dtype != DType::kFloat32) return judge.run(call, {&output, 1}, ws);
+  if (s.type.dtype != DType::kFloat32) return judge.best()(call, {&output, 1}, ws);
   const std::int64_t length = s.view.length, elements = s.type.shape.elements();
   if (elements == 0) return {};
   const float* x = call.in(0).data<float>().data();

@@ -68,7 +68,7 @@ core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspa
     return max_pool_of_codes(pool, call, outputs[0], ws);
   }
   if (!is_float32(call) || outputs.size() > 1 || !TapLayout::suits(pool.window)) {
-    return ref::kMaxPool.run(call, outputs, ws);
+    return ref::kMaxPool.best()(call, outputs, ws);
   }
   return pool_planes(pool, call, outputs[0], ws, kernels_for(ws.isa).taps.maximum,
                      -std::numeric_limits<float>::infinity(), nullptr);
@@ -77,7 +77,7 @@ core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspa
 core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::Pool pool, shape_inference::pool_of(call));
   if (!is_float32(call) || !TapLayout::suits(pool.window)) {
-    return ref::kAveragePool.run(call, outputs, ws);
+    return ref::kAveragePool.best()(call, outputs, ws);
   }
   const std::vector<float> divisors = pool.divisors();
   return pool_planes(pool, call, outputs[0], ws, kernels_for(ws.isa).taps.average, -0.0f,
@@ -86,7 +86,7 @@ core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Wor
 
 core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::Pool pool, shape_inference::global_pool_of(call));
-  if (!is_float32(call)) return ref::kGlobalAveragePool.run(call, outputs, ws);
+  if (!is_float32(call)) return ref::kGlobalAveragePool.best()(call, outputs, ws);
   const CpuKernels& kernels = kernels_for(ws.isa);
   const float* x = call.in(0).data<float>().data();
   float* y = outputs[0].mutable_data<float>().data();

@@ -242,9 +242,9 @@ class Run {
 core::Result<void> layer(const Call& call, std::span<Tensor> outputs, Workspace& ws, Cell cell,
                          const Judge& judge) {
   COMMENSAL_ASSIGN(const bool is_usual, serves(call));
-  if (!is_usual) return judge.run(call, outputs, ws);
+  if (!is_usual) return judge.best()(call, outputs, ws);
   const Sizes sizes(call);
-  if (sizes.seq * sizes.batch == 0) return judge.run(call, outputs, ws);
+  if (sizes.seq * sizes.batch == 0) return judge.best()(call, outputs, ws);
   std::shared_ptr<const PackedLayer> made;  // where the weights are not constant
   if (ws.packed == nullptr) made = packed_layer(call, cell, ws.isa);
   const auto& packed = ws.packed == nullptr ? *made : static_cast<const PackedLayer&>(*ws.packed);

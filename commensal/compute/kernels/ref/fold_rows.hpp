@@ -205,11 +205,11 @@ class FoldLayout {
   /// Where the first element of outputs outer * inner() and on is.
   std::int64_t base(std::int64_t outer) const;
 
-  /// Calls rows(pulse, output, base), or columns(pulse, output, base, count) for `count` outputs
-  /// from `output` on, until all outputs are there, on the pool's threads.
-  template <class Rows, class Columns>
-  void for_each(ThreadPool& threads, std::int64_t outputs, const Rows& rows,
-                const Columns& columns) const {
+  /// Makes all `outputs` of y, on the pool's threads: by y[i] = fold.row(pulse, *this, x, base), or
+  /// by fold.columns(pulse, *this, x + base, y + i, count) of `count` outputs from i on.
+  template <class Fold, class T, class Y>
+  void make(ThreadPool& threads, const Fold& fold, const T* x, std::span<Y> y) const {
+    const auto outputs = static_cast<std::int64_t>(y.size());
     const std::int64_t across = (inner_ + kColumns - 1) / kColumns;
     const std::int64_t pieces = inner_ > 1 ? outputs / inner_ * across : outputs;
     const auto folded = static_cast<std::int64_t>(runs_.size()) * run_;
@@ -220,12 +220,12 @@ class FoldLayout {
       Pulse pulse(&threads);
       for (std::int64_t piece = task * pieces_a_task; piece < end; ++piece) {
         if (inner_ == 1) {
-          rows(pulse, piece, base(piece));
+          y[static_cast<std::size_t>(piece)] = fold.row(pulse, *this, x, base(piece));
           continue;
         }
         const std::int64_t from = piece % across * kColumns, outer = piece / across;
-        columns(pulse, outer * inner_ + from, base(outer) + from,
-                std::min<std::int64_t>(kColumns, inner_ - from));
+        fold.columns(pulse, *this, x + base(outer) + from, y.data() + outer * inner_ + from,
+                     std::min<std::int64_t>(kColumns, inner_ - from));
       }
     });
   }

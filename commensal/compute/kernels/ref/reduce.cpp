@@ -75,20 +75,9 @@ struct ReducePlan {
     if (!serves) return run(call, outputs);
     const FoldLayout layout(folding);
     visit(typename Op::In{}, dtype, [&]<class T>() {
-      const T* const x = call.in(0).data<T>().data();
-      T* const y = outputs[0].mutable_data<T>().data();
-      layout.for_each(
-          threads, outputs[0].elements(),
-          [&](Pulse& pulse, std::int64_t output, std::int64_t base) {
-            y[output] = row(pulse, layout, x, base);
-          },
-          [&](Pulse& pulse, std::int64_t output, std::int64_t base, std::int64_t count) {
-            columns(pulse, layout, x + base, y + output, count);
-          });
+      layout.make(threads, *this, call.in(0).data<T>().data(), outputs[0].mutable_data<T>());
     });
   }
-
- private:
   template <class T>
   T finished(Compute<T> result) const {
     return store<T>(Op::finish(result, static_cast<Compute<T>>(folding.count())));
@@ -286,31 +275,21 @@ struct ArgPlan {
     if (call.in(0).elements() == 0 || !FoldLayout::suits(folding)) return run(call, outputs);
     const FoldLayout layout(folding);
     visit(Numbers{}, dtype, [&]<class T>() {
-      const T* const x = call.in(0).data<T>().data();
-      std::int64_t* const y = outputs[0].mutable_data<std::int64_t>().data();
-      layout.for_each(
-          threads, outputs[0].elements(),
-          [&](Pulse& pulse, std::int64_t output, std::int64_t base) {
-            y[output] = position(pulse, layout, x, base);
-          },
-          [&](Pulse& pulse, std::int64_t output, std::int64_t base, std::int64_t count) {
-            columns(pulse, layout, x + base, y + output, count);
-          });
+      layout.make(threads, *this, call.in(0).data<T>().data(),
+                  outputs[0].mutable_data<std::int64_t>());
     });
   }
 
- private:
   template <class T>
   using Best = ExtremeKey<Compute<T>, kMaximum>;
   // The best value first, then where it is: both are loops without a branch.
   template <class T>
-  std::int64_t position(Pulse& pulse, const FoldLayout& layout, const T* x,
-                        std::int64_t base) const {
-    ExtremeRow<Compute<T>, kMaximum> row;
+  std::int64_t row(Pulse& pulse, const FoldLayout& layout, const T* x, std::int64_t base) const {
+    ExtremeRow<Compute<T>, kMaximum> all;
     layout.for_row(pulse, base, [&](std::int64_t position, std::int64_t at, std::int64_t count) {
-      row.add(position, count, [from = x + at](std::int64_t i) { return load(from[i]); });
+      all.add(position, count, [from = x + at](std::int64_t i) { return load(from[i]); });
     });
-    const auto best = Best<T>::of(row.result());
+    const auto best = Best<T>::of(all.result());
     std::int64_t at = last ? layout.run() - 1 : 0;
     if (last && Best<T>::is_nan(best)) return at;  // with it everything ties
     for (; Best<T>::of(load(x[base + at])) != best; at += last ? -1 : 1) pulse();
@@ -326,10 +305,10 @@ struct ArgPlan {
       pulse(kColumns);
       for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
         const auto key = Best<T>::of(load(from[i]));
-        const bool better = run == 0 || Best<T>::is_better(key, best[i]) ||
-                            (last && (key == best[i] || Best<T>::is_nan(best[i])));
-        best[i] = better && !(run > 0 && Best<T>::is_nan(best[i])) ? key : best[i];
-        where[i] = better ? static_cast<std::int64_t>(run) : where[i];
+        const bool moves = run == 0 || Best<T>::is_better(key, best[i]) ||
+                           (last && (key == best[i] || Best<T>::is_nan(best[i])));
+        where[i] = moves ? static_cast<std::int64_t>(run) : where[i];
+        best[i] = run == 0 ? key : Best<T>::better(best[i], key);
       }
     }
     std::copy_n(where.begin(), count, y);

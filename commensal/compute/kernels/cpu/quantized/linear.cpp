@@ -82,7 +82,7 @@ core::Result<void> quantize_linear(const Call& call, std::span<Tensor> outputs, 
   COMMENSAL_ASSIGN(const std::int64_t precision, call.attributes->integer("precision", 0));
   const bool exact = precision == 0 || precision == 1;  // that of binary32
   if (!plain || !exact || call.in(0).dtype() != DType::kFloat32 || !is_byte(outputs[0].dtype())) {
-    return ref::kQuantizeLinear.run(call, outputs, ws);
+    return ref::kQuantizeLinear.best()(call, outputs, ws);
   }
   if (outputs[0].elements() == 0) return {};
   COMMENSAL_ASSIGN(const Scaled scaled, Scaled::of(call));
@@ -101,7 +101,7 @@ core::Result<void> dequantize_linear(const Call& call, std::span<Tensor> outputs
   // The difference of two int32 would not be exact.
   const bool exact = is_byte(codes) || (codes == DType::kInt32 && !call.has(2));
   if (!plain || !exact || outputs[0].dtype() != DType::kFloat32) {
-    return ref::kDequantizeLinear.run(call, outputs, ws);
+    return ref::kDequantizeLinear.best()(call, outputs, ws);
   }
   if (outputs[0].elements() == 0) return {};
   COMMENSAL_ASSIGN(const Scaled scaled, Scaled::of(call));
@@ -119,7 +119,7 @@ core::Result<void> cast(const Call& call, std::span<Tensor> outputs, Workspace& 
   const DType from = call.in(0).dtype();
   const bool plain = (is_byte(from) || from == DType::kInt32) && !outputs.empty() &&
                      outputs[0].dtype() == DType::kFloat32;
-  if (!plain) return ref::kCast.run(call, outputs, ws);
+  if (!plain) return ref::kCast.best()(call, outputs, ws);
   const float one = 1;  // a product with it changes nothing
   const std::int32_t none = 0;
   const LinearRow row{.scales = &one, .zeros = &none, .codes = from};
