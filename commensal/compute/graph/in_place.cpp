@@ -15,11 +15,8 @@ namespace {
 constexpr std::int64_t kLine = 64;
 
 std::optional<TensorType> declared_type(const Graph& graph, ValueId id) {
-  const Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
-  const auto shape = tensor::Shape::of(declared.dims);
-  if (!declared.ranked || !declared.containers.empty() || !shape) return std::nullopt;
-  if (tensor::traits(declared.dtype).size == 0) return std::nullopt;
-  return TensorType{declared.dtype, *shape};
+  const auto type = graph.values[static_cast<std::size_t>(id)].declared.type();
+  return type && tensor::traits(type->dtype).size > 0 ? type : std::nullopt;
 }
 
 /// Whether the output is one input after the other.

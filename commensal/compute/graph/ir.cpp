@@ -45,6 +45,12 @@ bool Declared::admits(const tensor::Value& value) const {
   return dtype == tensor::DType::kUndefined || admits_in(containers, *this, value);
 }
 
+std::optional<tensor::TensorType> Declared::type() const {
+  const auto shape = tensor::Shape::of(dims);  // refuses what is negative, so free
+  if (!ranked || !containers.empty() || !shape) return std::nullopt;
+  return tensor::TensorType{dtype, *shape};
+}
+
 bool Declared::admits(const tensor::TensorType& type) const {
   if (type.dtype != dtype) return false;
   if (!ranked) return true;

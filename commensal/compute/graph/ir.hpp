@@ -29,6 +29,8 @@ struct Declared {
   std::vector<Container> containers = {};  // outermost first; none for a tensor
   /// "float32[N,3,224,224]"
   std::string text() const;
+  /// Of a tensor none of whose dimensions is free.
+  std::optional<tensor::TensorType> type() const;
   /// Whether `type` fits: same dtype and rank, equal where a dimension is fixed.
   bool admits(const tensor::TensorType& type) const;
   bool admits(const tensor::Value& value) const;

@@ -19,7 +19,8 @@ Prepared::ProgramResult Prepared::plain(const kernels::ThreadPool* host) {
 
 Prepared::ProgramResult Prepared::plain_locked(const kernels::ThreadPool* host) {
   if (plain_ == nullptr) {
-    COMMENSAL_ASSIGN(Program made, Program::make(graph_, isa_, *cache_, host));
+    COMMENSAL_ASSIGN(Program made,
+                     Program::make(graph_, isa_, cache_, Program::Inner::kAsTheyAre, host));
     plain_ = std::make_shared<const Program>(std::move(made));
   }
   return plain_;
@@ -30,9 +31,11 @@ Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>&
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(planned_, inputs, &Planned::inputs);
   if (found != planned_.end()) return found->program;
+  if (is_inner_ && planned_.size() == kPlannedMax) return plain_locked(host);
   Planned planned{inputs, nullptr};
   if (auto graph = optimise::optimised(*graph_, inputs, host)) {
-    COMMENSAL_ASSIGN(Program made, Program::make(std::move(graph), isa_, *cache_, host));
+    COMMENSAL_ASSIGN(Program made,
+                     Program::make(std::move(graph), isa_, cache_, Program::Inner::kPlanned, host));
     planned.program = std::make_shared<const Program>(std::move(made));
   } else {
     COMMENSAL_ASSIGN(planned.program, plain_locked(host));
@@ -40,6 +43,16 @@ Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>&
   planned_.push_front(std::move(planned));
   if (planned_.size() > kPlannedMax) planned_.pop_back();
   return planned_.front().program;
+}
+
+Prepared::ProgramResult Prepared::for_inputs(std::span<const tensor::Value> inputs,
+                                             const kernels::ThreadPool* host) {
+  std::vector<tensor::TensorType> types;
+  for (const tensor::Value& input : inputs) {
+    if (!input.is_tensor() || input.tensor().dtype() == tensor::DType::kString) return plain(host);
+    types.push_back(input.tensor().type());
+  }
+  return planned(types, host);
 }
 
 }  // namespace commensal::graph

@@ -20,6 +20,11 @@ class Prepared {
       : graph_(std::move(graph)),
         isa_(isa),
         cache_(std::make_shared<PackCache>(std::move(packs))) {}
+  /// A graph inside one of a model, with whose packed weights its own are kept. It is
+  /// planned for the first combinations of types only: a loop may have others in every turn.
+  Prepared(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
+           std::shared_ptr<PackCache> cache)
+      : graph_(std::move(graph)), isa_(isa), cache_(std::move(cache)), is_inner_(true) {}
   /// Another graph over the weights of `model`, whose packed weights it shares: with more outputs,
   /// or with a part of the nodes.
   Prepared(std::shared_ptr<const Graph> graph, const Prepared& model)
@@ -38,12 +43,16 @@ class Prepared {
   ProgramResult planned(const std::vector<tensor::TensorType>& inputs,
                         const kernels::ThreadPool* host = nullptr);
 
+  /// planned() where all are tensors of numbers, else plain().
+  ProgramResult for_inputs(std::span<const tensor::Value> inputs, const kernels::ThreadPool* host);
+
  private:
   ProgramResult plain_locked(const kernels::ThreadPool* host);
 
   const std::shared_ptr<const Graph> graph_;
   const std::optional<kernels::Isa> isa_;
   const std::shared_ptr<PackCache> cache_;
+  const bool is_inner_ = false;
 
   // Guarded by mutex_.
   std::mutex mutex_;

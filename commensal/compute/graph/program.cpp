@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/compute/graph/bodies.hpp>
 #include <commensal/compute/graph/by_image.hpp>
 #include <commensal/compute/graph/lifetimes.hpp>
+#include <commensal/compute/graph/prepared.hpp>
 #include <commensal/compute/graph/program.hpp>
 #include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/kernels/string_codes.hpp>
@@ -55,10 +57,9 @@ std::vector<tensor::TensorType> planned_types(const Graph& graph, const Node& no
   std::vector<tensor::TensorType> types;
   if (!node.op->is_internal()) return types;
   for (const ValueId id : node.outputs) {
-    const Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
-    const auto shape = tensor::Shape::of(declared.dims);
-    if (!declared.ranked || !shape) return {};
-    types.push_back({declared.dtype, *shape});
+    const auto type = graph.values[static_cast<std::size_t>(id)].declared.type();
+    if (!type) return {};
+    types.push_back(*type);
   }
   return types;
 }
@@ -68,21 +69,25 @@ std::vector<tensor::TensorType> planned_types(const Graph& graph, const Node& no
 /// The subgraphs of one node, with the values that they capture from around it.
 class Program::NodeSubgraphs final : public kernels::Subgraphs {
  public:
-  NodeSubgraphs(const Node& node, const std::vector<Program>& programs, const Values& around,
+  NodeSubgraphs(const Program& program, std::size_t index, const Values& around,
                 const Machine& machine)
-      : node_(node), programs_(programs), around_(around), machine_(machine) {}
+      : program_(program),
+        index_(index),
+        node_(program.graph_->nodes[index]),
+        around_(around),
+        machine_(machine) {}
 
   std::optional<Size> size(std::string_view name) const override {
     const auto at = find(name);
     if (!at) return std::nullopt;
-    const Graph& graph = programs_[*at].graph();
+    const Graph& graph = *node_.subgraphs[*at].graph;
     return Size{graph.inputs.size() - node_.subgraphs[*at].captures.size(), graph.outputs.size()};
   }
 
   tensor::TensorType output_type(std::string_view name, std::size_t output) const override {
     const auto at = find(name);
     if (!at) return {};
-    const Graph& graph = programs_[*at].graph();
+    const Graph& graph = *node_.subgraphs[*at].graph;
     const Declared& declared =
         graph.values[static_cast<std::size_t>(graph.outputs[output])].declared;
     if (!declared.containers.empty()) return {};
@@ -98,8 +103,10 @@ class Program::NodeSubgraphs final : public kernels::Subgraphs {
     for (const ValueId id : node_.subgraphs[*at].captures) {
       inputs.push_back(around_[static_cast<std::size_t>(id)]);
     }
-    core::check(inputs.size() == programs_[*at].graph().inputs.size(), "the caller knows the size");
-    auto made = programs_[*at].run(std::move(inputs), machine_);
+    core::check(inputs.size() == node_.subgraphs[*at].graph->inputs.size(),
+                "the caller knows the size");
+    COMMENSAL_ASSIGN(const auto inner, program_.inner_for(index_, *at, inputs, machine_));
+    auto made = inner->run(std::move(inputs), machine_);
     if (!made) return core::in_context(fmt::format("in {}", name), made.error());
     return made;
   }
@@ -111,8 +118,9 @@ class Program::NodeSubgraphs final : public kernels::Subgraphs {
     return static_cast<std::size_t>(found - node_.subgraphs.begin());
   }
 
+  const Program& program_;
+  const std::size_t index_;
   const Node& node_;
-  const std::vector<Program>& programs_;
   const Values& around_;
   const Machine& machine_;
 };
@@ -128,17 +136,45 @@ Program::Program(Program&&) noexcept = default;
 Program::~Program() = default;
 
 Result<Program> Program::make(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
-                              PackCache& cache, const kernels::ThreadPool* host) {
+                              const std::shared_ptr<PackCache>& cache, Inner inner,
+                              const kernels::ThreadPool* host) {
   Program made(std::move(graph));
-  if (isa) COMMENSAL_TRY(made.pack_constants(*isa, cache, host));
-  for (const Node& node : made.graph_->nodes) {
-    std::vector<Program>& inner = made.inner_.emplace_back();
+  made.inner_are_ = inner;
+  if (isa) COMMENSAL_TRY(made.pack_constants(*isa, *cache, host));
+  COMMENSAL_TRY(made.prepare_inner(cache, isa, host));
+  return made;
+}
+
+Result<void> Program::prepare_inner(const std::shared_ptr<PackCache>& cache,
+                                    std::optional<kernels::Isa> isa,
+                                    const kernels::ThreadPool* host) {
+  std::vector<std::optional<tensor::TensorType>> types;
+  for (const ValueInfo& value : graph_->values) types.push_back(value.declared.type());
+  const TypeOf type_of = [&](ValueId id) -> const tensor::TensorType* {
+    if (id == kAbsent) return nullptr;
+    const auto& type = types[static_cast<std::size_t>(id)];
+    return type ? &*type : nullptr;
+  };
+  for (const Node& node : graph_->nodes) {
+    auto& inner = inner_.emplace_back();
     for (const Subgraph& subgraph : node.subgraphs) {
-      COMMENSAL_ASSIGN(Program program, make(subgraph.graph, isa, cache, host));
-      inner.push_back(std::move(program));
+      Prepared& made = *inner.emplace_back(std::make_unique<Prepared>(subgraph.graph, isa, cache));
+      if (inner_are_ == Inner::kAsTheyAre || node.op->is_internal()) {
+        COMMENSAL_TRY(made.plain(host));
+      } else if (const auto inputs = body_inputs(node, subgraph, type_of)) {
+        COMMENSAL_TRY(made.planned(*inputs, host));
+      }
     }
   }
-  return made;
+  return {};
+}
+
+Result<std::shared_ptr<const Program>> Program::inner_for(std::size_t node, std::size_t subgraph,
+                                                          const Values& inputs,
+                                                          const Machine& machine) const {
+  Prepared& prepared = *inner_[node][subgraph];
+  if (inner_are_ == Inner::kAsTheyAre) return prepared.plain(&machine.threads);
+  return prepared.for_inputs(inputs, &machine.threads);
 }
 
 Result<void> Program::pack_constants(kernels::Isa isa, PackCache& cache,
@@ -213,11 +249,12 @@ Result<Program::Values> Program::run_node(std::size_t index, const Values& value
     inputs.push_back(id == kAbsent ? nullptr : &values[static_cast<std::size_t>(id)]);
   }
   if (node.op->role == kernels::Role::kByImage) {
-    return run_by_image(inner_[index][0], inputs, inferred_[index], machine);
+    COMMENSAL_ASSIGN(const auto body, inner_[index][0]->plain(&machine.threads));
+    return run_by_image(*body, inputs, inferred_[index], machine);
   }
   if (!runs_on_values(*node.op, inputs)) return run_kernel(index, inputs, memory, machine);
   COMMENSAL_TRY(machine.control.begin(0));
-  NodeSubgraphs subgraphs(node, inner_[index], values, machine);
+  NodeSubgraphs subgraphs(*this, index, values, machine);
   auto made = node.op->values({.attributes = &node.attributes,
                                .inputs = inputs,
                                .output_count = static_cast<int>(node.outputs.size()),

@@ -21,12 +21,18 @@ struct Machine {
   std::int64_t& node_runs_left;  // loops in loops end here
 };
 
+class Prepared;
+
 /// A graph made ready for one instruction set: constants packed, the last use of every value
 /// known, the graphs inside it likewise. Immutable; any number of runs at a time.
 class Program {
  public:
+  /// Whether the graphs inside it run as they are, or are planned for their inputs: at once where
+  /// their types are known, else when they first run.
+  enum class Inner { kAsTheyAre, kPlanned };
   static core::Result<Program> make(std::shared_ptr<const Graph> graph,
-                                    std::optional<kernels::Isa> isa, PackCache& cache,
+                                    std::optional<kernels::Isa> isa,
+                                    const std::shared_ptr<PackCache>& cache, Inner inner,
                                     const kernels::ThreadPool* host = nullptr);
   Program(Program&&) noexcept;
   ~Program();
@@ -46,6 +52,12 @@ class Program {
   using Values = std::vector<tensor::Value>;
 
   explicit Program(std::shared_ptr<const Graph> graph);
+  core::Result<void> prepare_inner(const std::shared_ptr<PackCache>& cache,
+                                   std::optional<kernels::Isa> isa,
+                                   const kernels::ThreadPool* host);
+  core::Result<std::shared_ptr<const Program>> inner_for(std::size_t node, std::size_t subgraph,
+                                                         const Values& inputs,
+                                                         const Machine& machine) const;
   core::Result<void> pack_constants(kernels::Isa isa, PackCache& cache,
                                     const kernels::ThreadPool* host);
   core::Result<Values> run_node(std::size_t index, const Values& values, InPlace::Memory& memory,
@@ -59,7 +71,8 @@ class Program {
   std::vector<std::shared_ptr<const kernels::Packed>> packed_;
   /// Of each node whose output types are known and depend on nothing but the types of its inputs.
   std::vector<std::vector<tensor::TensorType>> inferred_;
-  std::vector<std::vector<Program>> inner_;  // of each node's subgraphs
+  Inner inner_are_ = Inner::kAsTheyAre;
+  std::vector<std::vector<std::unique_ptr<Prepared>>> inner_;  // of each node's subgraphs
 };
 
 }  // namespace commensal::graph

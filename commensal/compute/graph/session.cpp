@@ -51,14 +51,7 @@ struct Session::State {
     if (!optimise || (tracer != nullptr && tracer->wants_plain_nodes())) {
       return model.plain(&threads);
     }
-    std::vector<tensor::TensorType> types;
-    for (const Value& input : inputs) {
-      if (!input.is_tensor() || input.tensor().dtype() == tensor::DType::kString) {
-        return model.plain(&threads);
-      }
-      types.push_back(input.tensor().type());
-    }
-    return model.planned(types, &threads);
+    return model.for_inputs(inputs, &threads);
   }
 
   Result<std::vector<Value>> run(Prepared& model, std::span<const Value> inputs,
@@ -97,10 +90,9 @@ struct Session::State {
     }
     std::vector<tensor::TensorType> types;
     for (const ValueId id : prepared->graph().inputs) {
-      const Declared& declared = prepared->graph().values[static_cast<std::size_t>(id)].declared;
-      const auto shape = tensor::Shape::of(declared.dims);  // refuses what is negative, so free
-      if (!declared.ranked || !declared.containers.empty() || !shape) return {};
-      types.push_back({declared.dtype, *shape});
+      const auto type = prepared->graph().values[static_cast<std::size_t>(id)].declared.type();
+      if (!type) return {};
+      types.push_back(*type);
     }
     COMMENSAL_TRY(prepared->planned(types, &threads));
     return {};

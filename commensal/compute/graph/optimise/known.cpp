@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits_graphs.hpp>
+#include <commensal/compute/graph/bodies.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
@@ -28,15 +29,26 @@ bool depends_on_type_only(const kernels::Operator& op) {
   return op.role == Role::kShape || op.role == Role::kSize;
 }
 
+/// What inferring a graph and those inside it takes.
+struct Means {
+  const kernels::ThreadPool* host;  // yielded to
+  std::int64_t ops_left = limits::kFoldedOpsMax;
+  tensor::ZeroStandIns zeros{limits::kStandInBytesMax};
+  tensor::Arena arena{limits::kMemoryBytesDefault};
+  kernels::ThreadPool threads{1};
+};
+
 class Inference {
  public:
-  Inference(const Graph& graph, std::span<const TensorType> inputs, const kernels::ThreadPool* host)
-      : graph_(graph), host_(host) {
+  Inference(const Graph& graph, std::span<const TensorType> inputs, Means& means)
+      : graph_(graph), means_(means) {
     known_.types.resize(graph.values.size());
     known_.constants = graph.initialisers;
     for (const auto& [id, value] : graph.initialisers) type(id) = value.type();
     for (std::size_t i = 0; i < inputs.size(); ++i) type(graph.inputs[i]) = inputs[i];
   }
+
+  void set_constant(ValueId id, const Tensor& value) { known_.constants.emplace(id, value); }
 
   std::optional<Known> run() {
     for (const Node& node : graph_.nodes) {
@@ -48,8 +60,48 @@ class Inference {
  private:
   std::optional<TensorType>& type(ValueId id) { return known_.types[static_cast<std::size_t>(id)]; }
 
+  /// Of the outputs of `inner` for inputs of these types.
+  Types types_of_body(const Subgraph& inner, std::span<const TensorType> inputs) {
+    Inference inference(*inner.graph, inputs, means_);
+    const std::size_t declared = inputs.size() - inner.captures.size();
+    for (std::size_t i = 0; i < inner.captures.size(); ++i) {
+      const auto constant = known_.constants.find(inner.captures[i]);
+      if (constant != known_.constants.end())
+        inference.set_constant(inner.graph->inputs[declared + i], constant->second);
+    }
+    const auto known = inference.run();
+    Types types;
+    for (const ValueId id : inner.graph->outputs) {
+      types.push_back(known ? known->types[static_cast<std::size_t>(id)] : std::nullopt);
+    }
+    return types;
+  }
+
+  /// A graph that refuses its inputs may never run.
+  void infer_bodies(const Node& node) {
+    const TypeOf type_of = [&](ValueId id) {
+      return id == kAbsent || !type(id) ? nullptr : &*type(id);
+    };
+    std::vector<std::vector<TensorType>> inputs;
+    std::vector<Types> outputs;
+    for (const Subgraph& inner : node.subgraphs) {
+      auto types = body_inputs(node, inner, type_of);
+      if (!types) return;
+      outputs.push_back(types_of_body(inner, *types));
+      inputs.push_back(*std::move(types));
+    }
+    const Types made = outputs_of(node, inputs, outputs);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (node.outputs[i] != kAbsent) type(node.outputs[i]) = made[i];
+    }
+  }
+
   /// False if the node refuses its inputs.
   bool infer(const Node& node) {
+    if (!node.subgraphs.empty()) {
+      infer_bodies(node);
+      return true;
+    }
     const auto read = inputs_read(*node.op);
     if (!read) return true;
     std::vector<Tensor> typed(node.inputs.size());
@@ -71,7 +123,7 @@ class Inference {
       if (!type(id) || read->has(i)) return true;
       if (type(id)->dtype == tensor::DType::kString) return true;
       all_known = all_known && depends_on_type_only(*node.op);
-      auto stand_in = zeros_.of(*type(id));  // no type depends on its elements
+      auto stand_in = means_.zeros.of(*type(id));  // no type depends on its elements
       if (!stand_in) return false;
       typed[i] = *std::move(stand_in);
       inputs[i] = &typed[i];
@@ -91,7 +143,7 @@ class Inference {
     call.inputs = inputs;
     call.unknown = unknown;
     call.output_count = static_cast<int>(node.outputs.size());
-    call.pulse = kernels::Pulse(host_);
+    call.pulse = kernels::Pulse(means_.host);
     auto types = node.op->judge->infer(call);
     if (!types) return false;
     call.outputs = *std::move(types);
@@ -111,11 +163,11 @@ class Inference {
       return true;
     }
     const std::int64_t ops = work_of(*node.op, call).ops;
-    if (ops > ops_left_) return true;  // it is left to each run
-    ops_left_ -= ops;
-    auto outputs = kernels::allocate_outputs(call, arena_);
+    if (ops > means_.ops_left) return true;  // it is left to each run
+    means_.ops_left -= ops;
+    auto outputs = kernels::allocate_outputs(call, means_.arena);
     if (!outputs) return false;
-    kernels::Workspace workspace{arena_, threads_};
+    kernels::Workspace workspace{means_.arena, means_.threads};
     if (!node.op->judge->run(call, *outputs, workspace)) return false;
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != kAbsent)
@@ -125,19 +177,16 @@ class Inference {
   }
 
   const Graph& graph_;
-  const kernels::ThreadPool* const host_;  // yielded to
-  std::int64_t ops_left_ = limits::kFoldedOpsMax;
+  Means& means_;
   Known known_;
-  tensor::ZeroStandIns zeros_{limits::kStandInBytesMax};
-  tensor::Arena arena_{limits::kMemoryBytesDefault};
-  kernels::ThreadPool threads_{1};
 };
 
 }  // namespace
 
 std::optional<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
                               const kernels::ThreadPool* host) {
-  return Inference(graph, inputs, host).run();
+  Means means{host};
+  return Inference(graph, inputs, means).run();
 }
 
 }  // namespace commensal::graph::optimise

@@ -8,9 +8,10 @@ namespace {
 
 using Pass = void (*)(Rewriter&);
 constexpr Pass kPasses[] = {
-    drop_identities,    fuse_steps,          fuse_attention,  pack_products,
-    fuse_products,      absorb_pads,         block_channels,  fuse_blocked_residuals,
-    fuse_blocked_gates, fuse_blocked_bounds, fuse_expansions, run_by_image,
+    bind_captures,          drop_identities,    fuse_steps,          fuse_attention,
+    pack_products,          fuse_products,      absorb_pads,         block_channels,
+    fuse_blocked_residuals, fuse_blocked_gates, fuse_blocked_bounds, fuse_expansions,
+    run_by_image,
 };
 
 }  // namespace
@@ -21,6 +22,12 @@ std::shared_ptr<const Graph> optimised(const Graph& graph,
   auto known = known_of(graph, inputs, host);
   if (!known) return nullptr;
   Rewriter rewriter(graph, *std::move(known));
+  while (inline_branches(rewriter)) {
+    const Graph flat = std::move(rewriter).take();
+    known = known_of(flat, inputs, host);
+    if (!known) return nullptr;
+    rewriter = Rewriter(flat, *std::move(known));
+  }
   for (const Pass pass : kPasses) {
     if (host != nullptr) host->yield();
     pass(rewriter);

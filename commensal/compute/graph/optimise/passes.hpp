@@ -6,6 +6,9 @@
 /// One pass each; optimise.cpp has their order.
 namespace commensal::graph::optimise {
 
+/// Whether there was one: then types are to be inferred anew, and may make another known.
+bool inline_branches(Rewriter& rewriter);  // branches.cpp: before all others
+void bind_captures(Rewriter& rewriter);
 void drop_identities(Rewriter& rewriter);         // identities.cpp
 void absorb_pads(Rewriter& rewriter);             // pads.cpp
 void block_channels(Rewriter& rewriter);          // layout.cpp

@@ -57,11 +57,17 @@ bool Rewriter::is_output(ValueId id) const {
   return std::ranges::find(graph_.outputs, id) != graph_.outputs.end();
 }
 
-ValueId Rewriter::add_value(std::string name, const TensorType& type) {
+ValueId Rewriter::add_value(std::string name) {
   graph_.values.push_back({std::move(name), {}});
-  types_.emplace_back(type);
+  types_.emplace_back();
   uses_.emplace_back();
   return static_cast<ValueId>(graph_.values.size() - 1);
+}
+
+ValueId Rewriter::add_value(std::string name, const TensorType& type) {
+  const ValueId id = add_value(std::move(name));
+  types_.back() = type;
+  return id;
 }
 
 ValueId Rewriter::add_constant(std::string name, Tensor value) {

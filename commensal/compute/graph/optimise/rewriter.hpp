@@ -36,6 +36,8 @@ class Rewriter {
   /// Whether a node, a subgraph or the graph's outputs read it.
   bool is_read(ValueId id) const { return uses(id) > 0; }
 
+  /// Without a type that is known yet.
+  ValueId add_value(std::string name);
   ValueId add_value(std::string name, const tensor::TensorType& type);
   ValueId add_constant(std::string name, tensor::Tensor value);
   void replace(std::size_t index, Node node) { graph_.nodes[index] = std::move(node); }
