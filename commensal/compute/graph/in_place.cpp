@@ -13,6 +13,7 @@ namespace {
 
 /// Values begin at a cache line, as those that lie alone do.
 constexpr std::int64_t kLine = 64;
+constexpr std::int64_t kSmall = 4096, kAllSmall = 1 << 20;  // bytes
 
 std::optional<TensorType> declared_type(const Graph& graph, ValueId id) {
   const auto type = graph.values[static_cast<std::size_t>(id)].declared.type();
@@ -55,7 +56,24 @@ InPlace::InPlace(const Graph& graph) : places_(graph.values.size()), released_(g
         node.outputs.size() == 1 ? declared_type(graph, node.outputs[0]) : std::nullopt;
     if (type && is_sequence(node, *type) && are_made_here(graph, node, is_made)) plan(graph, node);
   }
+  plan_small(graph, is_made);
   find_last_uses(graph);
+}
+
+/// But the graph's outputs, which outlive the run.
+void InPlace::plan_small(const Graph& graph, const std::vector<bool>& is_made) {
+  const std::size_t joint = joint_bytes_.size();
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < graph.values.size() && end < kAllSmall; ++i) {
+    const auto id = static_cast<ValueId>(i);
+    const auto type = is_made[i] && !places_[i] ? declared_type(graph, id) : std::nullopt;
+    if (!type || type->bytes() < 1 || type->bytes() > kSmall ||
+        std::ranges::count(graph.outputs, id) > 0)
+      continue;
+    places_[i] = Place{joint, end, type->bytes()};
+    end += (type->bytes() + kLine - 1) / kLine * kLine;
+  }
+  if (end > 0) joint_bytes_.push_back(end);
 }
 
 const InPlace::Place* InPlace::place_of(ValueId id) const {
@@ -103,17 +121,14 @@ void InPlace::find_last_uses(const Graph& graph) {
   }
 }
 
-core::Result<std::vector<Tensor>> InPlace::Memory::outputs(const Node& node,
-                                                           const kernels::Call& call) {
-  const bool any =
-      std::ranges::any_of(node.outputs, [&](ValueId id) { return plan_.place_of(id) != nullptr; });
-  if (!any && given_.empty()) return kernels::allocate_outputs(call, arena_);
-  std::vector<Tensor> outputs;
+core::Result<void> InPlace::Memory::allocate(const Node& node, const kernels::Call& call,
+                                             std::vector<Tensor>& outputs) {
+  outputs.clear();
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     COMMENSAL_ASSIGN(Tensor output, allocate(node.outputs[i], call.outputs[i]));
     outputs.push_back(std::move(output));
   }
-  return outputs;
+  return {};
 }
 
 const Tensor* InPlace::Memory::given(ValueId id, const TensorType& type) const {

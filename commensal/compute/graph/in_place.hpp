@@ -11,7 +11,8 @@ namespace commensal::graph {
 
 /// Which values are made where a Concat wants them: those that follow each other in its output lie
 /// side by side from the first on, so that nothing is left to copy. A Concat whose inputs are the
-/// beginning of another's (as in DenseNet) shares its memory.
+/// beginning of another's (as in DenseNet) shares its memory. Small values lie in one piece of
+/// memory, which is asked for once a run.
 /// What is planned are hints: at run time a value of another type than declared lies elsewhere,
 /// and a Concat whose inputs do not lie as planned copies them.
 /// Thread-safety: immutable after construction.
@@ -32,7 +33,8 @@ class InPlace {
           given_(given) {}
 
     /// As kernels::allocate_outputs, each where the plan has it. Error: kResourceExhausted.
-    core::Result<std::vector<tensor::Tensor>> outputs(const Node& node, const kernels::Call& call);
+    core::Result<void> allocate(const Node& node, const kernels::Call& call,
+                                std::vector<tensor::Tensor>& outputs);
     /// The output of Concat `node`, of `type`, if `inputs` lie side by side already.
     std::optional<tensor::Tensor> joined(const Node& node, const tensor::TensorType& type,
                                          std::span<const tensor::Tensor* const> inputs) const;
@@ -60,6 +62,7 @@ class InPlace {
   std::optional<Place>& place(ValueId id) { return places_[static_cast<std::size_t>(id)]; }
   const Place* place_of(ValueId id) const;
   void plan(const Graph& graph, const Node& concat);
+  void plan_small(const Graph& graph, const std::vector<bool>& is_made);
   void find_last_uses(const Graph& graph);
 
   std::vector<std::optional<Place>> places_;  // by ValueId

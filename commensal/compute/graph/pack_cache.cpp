@@ -37,9 +37,9 @@ bool same_attributes(const Attributes& a, const Attributes& b) {
 bool same_attributes(const Attributes& a, const Attributes& b,
                      std::span<const std::string_view> names) {
   return std::ranges::all_of(names, [&](std::string_view name) {
-    const auto left = a.all().find(name), right = b.all().find(name);
-    const bool is_there = left != a.all().end(), is_other_there = right != b.all().end();
-    return is_there == is_other_there && (!is_there || same_attribute(left->second, right->second));
+    const kernels::Attribute *left = a.find(name), *right = b.find(name);
+    if (left == nullptr || right == nullptr) return left == right;
+    return same_attribute(*left, *right);
   });
 }
 

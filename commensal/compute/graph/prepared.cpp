@@ -20,7 +20,7 @@ Prepared::ProgramResult Prepared::plain(const kernels::ThreadPool* host) {
 Prepared::ProgramResult Prepared::plain_locked(const kernels::ThreadPool* host) {
   if (plain_ == nullptr) {
     COMMENSAL_ASSIGN(Program made,
-                     Program::make(graph_, isa_, cache_, Program::Inner::kAsTheyAre, host));
+                     Program::make(graph_, isa_, cache_, Program::Form::kAsItIs, host));
     plain_ = std::make_shared<const Program>(std::move(made));
   }
   return plain_;
@@ -35,7 +35,7 @@ Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>&
   Planned planned{inputs, nullptr};
   if (auto graph = optimise::optimised(*graph_, inputs, host)) {
     COMMENSAL_ASSIGN(Program made,
-                     Program::make(std::move(graph), isa_, cache_, Program::Inner::kPlanned, host));
+                     Program::make(std::move(graph), isa_, cache_, Program::Form::kPlanned, host));
     planned.program = std::make_shared<const Program>(std::move(made));
   } else {
     COMMENSAL_ASSIGN(planned.program, plain_locked(host));

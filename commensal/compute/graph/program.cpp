@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/limits.hpp>
-#include <commensal/compute/graph/bodies.hpp>
 #include <commensal/compute/graph/by_image.hpp>
+#include <commensal/compute/graph/frame.hpp>
 #include <commensal/compute/graph/lifetimes.hpp>
 #include <commensal/compute/graph/prepared.hpp>
 #include <commensal/compute/graph/program.hpp>
@@ -45,23 +45,6 @@ bool runs_on_values(const kernels::Operator& op, std::span<const Value* const> i
   if (op.values == nullptr) return false;
   const auto is_tensor = [](const Value* value) { return value != nullptr && value->is_tensor(); };
   return op.judge->infer == nullptr || !std::ranges::all_of(inputs, is_tensor);
-}
-
-}  // namespace
-
-namespace {
-
-/// What the planner has put down for the outputs of an operator of its own; empty for others, whose
-/// inference checks elements too.
-std::vector<tensor::TensorType> planned_types(const Graph& graph, const Node& node) {
-  std::vector<tensor::TensorType> types;
-  if (!node.op->is_internal()) return types;
-  for (const ValueId id : node.outputs) {
-    const auto type = graph.values[static_cast<std::size_t>(id)].declared.type();
-    if (!type) return {};
-    types.push_back(*type);
-  }
-  return types;
 }
 
 }  // namespace
@@ -125,21 +108,66 @@ class Program::NodeSubgraphs final : public kernels::Subgraphs {
   const Machine& machine_;
 };
 
-Program::Program(std::shared_ptr<const Graph> graph)
+namespace {
+
+/// Whether inference may look at the elements of that input.
+bool reads_ahead(const kernels::Operator& op, std::size_t input) {
+  return op.steers(input) || (op.shaping && op.shaping->has(input));
+}
+
+Types declared_types(const Graph& graph) {
+  Types types;
+  for (const ValueInfo& value : graph.values) types.push_back(value.declared.type());
+  for (const auto& [id, constant] : graph.initialisers) {
+    types[static_cast<std::size_t>(id)] = constant.type();
+  }
+  return types;
+}
+
+}  // namespace
+
+Program::Program(std::shared_ptr<const Graph> graph, Form form)
     : graph_(std::move(graph)),
+      form_(form),
+      declared_(declared_types(*graph_)),
       released_(last_uses(*graph_)),
       in_place_(*graph_),
-      packed_(graph_->nodes.size()) {
-  for (const Node& node : graph_->nodes) inferred_.push_back(planned_types(*graph_, node));
+      packed_(graph_->nodes.size()),
+      frames_(std::make_unique<Frames>()) {
+  for (const Node& node : graph_->nodes) inferred_.push_back(types_ahead(node));
 }
 Program::Program(Program&&) noexcept = default;
 Program::~Program() = default;
 
+/// Of its outputs; none where its inference is to look at elements in each run.
+std::vector<tensor::TensorType> Program::types_ahead(const Node& node) const {
+  const auto known = [&](ValueId id) {
+    const auto& type = declared_[static_cast<std::size_t>(id)];
+    return type && tensor::traits(type->dtype).size > 0;
+  };
+  const auto is_settled = [&](std::size_t i) {
+    const ValueId id = node.inputs[i];
+    if (id == kAbsent) return !is_required(*node.op, static_cast<int>(i));
+    return known(id) && (!reads_ahead(*node.op, i) || graph_->initialisers.contains(id));
+  };
+  if (!node.op->is_internal()) {
+    if (form_ != Form::kPlanned || node.op->judge->infer == nullptr) return {};
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!is_settled(i)) return {};
+    }
+  }
+  std::vector<tensor::TensorType> types;
+  for (const ValueId id : node.outputs) {
+    if (id == kAbsent || !known(id)) return {};
+    types.push_back(*declared_[static_cast<std::size_t>(id)]);
+  }
+  return types;
+}
+
 Result<Program> Program::make(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
-                              const std::shared_ptr<PackCache>& cache, Inner inner,
+                              const std::shared_ptr<PackCache>& cache, Form form,
                               const kernels::ThreadPool* host) {
-  Program made(std::move(graph));
-  made.inner_are_ = inner;
+  Program made(std::move(graph), form);
   if (isa) COMMENSAL_TRY(made.pack_constants(*isa, *cache, host));
   COMMENSAL_TRY(made.prepare_inner(cache, isa, host));
   return made;
@@ -148,18 +176,16 @@ Result<Program> Program::make(std::shared_ptr<const Graph> graph, std::optional<
 Result<void> Program::prepare_inner(const std::shared_ptr<PackCache>& cache,
                                     std::optional<kernels::Isa> isa,
                                     const kernels::ThreadPool* host) {
-  std::vector<std::optional<tensor::TensorType>> types;
-  for (const ValueInfo& value : graph_->values) types.push_back(value.declared.type());
   const TypeOf type_of = [&](ValueId id) -> const tensor::TensorType* {
     if (id == kAbsent) return nullptr;
-    const auto& type = types[static_cast<std::size_t>(id)];
+    const auto& type = declared_[static_cast<std::size_t>(id)];
     return type ? &*type : nullptr;
   };
   for (const Node& node : graph_->nodes) {
     auto& inner = inner_.emplace_back();
     for (const Subgraph& subgraph : node.subgraphs) {
       Prepared& made = *inner.emplace_back(std::make_unique<Prepared>(subgraph.graph, isa, cache));
-      if (inner_are_ == Inner::kAsTheyAre || node.op->is_internal()) {
+      if (form_ == Form::kAsItIs || node.op->is_internal()) {
         COMMENSAL_TRY(made.plain(host));
       } else if (const auto inputs = body_inputs(node, subgraph, type_of)) {
         COMMENSAL_TRY(made.planned(*inputs, host));
@@ -173,7 +199,7 @@ Result<std::shared_ptr<const Program>> Program::inner_for(std::size_t node, std:
                                                           const Values& inputs,
                                                           const Machine& machine) const {
   Prepared& prepared = *inner_[node][subgraph];
-  if (inner_are_ == Inner::kAsTheyAre) return prepared.plain(&machine.threads);
+  if (form_ == Form::kAsItIs) return prepared.plain(&machine.threads);
   return prepared.for_inputs(inputs, &machine.threads);
 }
 
@@ -197,95 +223,123 @@ Result<void> Program::pack_constants(kernels::Isa isa, PackCache& cache,
   return {};
 }
 
-Result<Program::Values> Program::run_kernel(std::size_t index, std::span<const Value* const> inputs,
-                                            InPlace::Memory& memory, const Machine& machine) const {
+Result<void> Program::run_call(std::size_t index, Frame& frame, InPlace::Memory& memory,
+                               const Machine& machine) const {
   const Node& node = graph_->nodes[index];
-  std::vector<const Tensor*> tensors;
-  for (const Value* input : inputs) {
+  Frame::Step& step = frame.step(index);
+  const Call& call = step.call;
+  core::check(static_cast<int>(call.outputs.size()) == call.output_count,
+              "an operator infers each of its outputs");
+  if (machine.control.counts() && (step.ops < 0 || inferred_[index].empty())) {
+    step.ops = work_of(*node.op, call).ops;
+  }
+  COMMENSAL_TRY(machine.control.begin(machine.control.counts() ? step.ops : 0));
+  if (machine.tracer != nullptr) machine.tracer->before_node(node, call);
+  if (auto joined = memory.joined(node, call.outputs[0], call.inputs)) {
+    step.outputs.assign(1, *std::move(joined));
+  } else {
+    COMMENSAL_TRY(memory.allocate(node, call, step.outputs));
+    kernels::Workspace workspace{machine.arena, machine.threads,
+                                 machine.isa.value_or(kernels::Isa::kAvx2), packed_[index].get()};
+    const bool fast = machine.isa && node.op->fast() != nullptr;
+    COMMENSAL_TRY((fast ? node.op->fast() : node.op->judge->run)(call, step.outputs, workspace));
+  }
+  if (machine.tracer != nullptr) machine.tracer->after_node(node, call, step.outputs);
+  return {};
+}
+
+Result<void> Program::run_kernel(std::size_t index, Frame& frame, InPlace::Memory& memory,
+                                 const Machine& machine) const {
+  const Node& node = graph_->nodes[index];
+  Frame::Step& step = frame.step(index);
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    const Value* const input = step.inputs[i];
     if (!is_tensor_or_nothing(input)) {
-      return fail(ErrorCode::kInvalidArgument, "input {} must be a tensor, not {}", tensors.size(),
+      return fail(ErrorCode::kInvalidArgument, "input {} must be a tensor, not {}", i,
                   input->text());
     }
     const bool is_there = input != nullptr && input->is_tensor();
-    if (!is_there && is_required(*node.op, static_cast<int>(tensors.size()))) {
-      return fail(ErrorCode::kInvalidArgument, "input {} is missing", tensors.size());
+    if (!is_there && is_required(*node.op, static_cast<int>(i))) {
+      return fail(ErrorCode::kInvalidArgument, "input {} is missing", i);
     }
-    tensors.push_back(is_there ? &input->tensor() : nullptr);
+    step.tensors[i] = is_there ? &input->tensor() : nullptr;
   }
-  Call call = call_of(node, tensors);
-  call.pulse = kernels::Pulse(&machine.threads);
-  COMMENSAL_ASSIGN(const auto codes, kernels::StringCodes::of(*node.op, call));
-  call.inputs = codes.inputs();
-  call.outputs = inferred_[index];
-  if (call.outputs.empty()) {
-    COMMENSAL_ASSIGN(call.outputs, node.op->judge->infer(call));
+  step.call.pulse = kernels::Pulse(&machine.threads);
+  step.call.is_judged = false;
+  step.call.inputs = step.tensors;
+  std::optional<kernels::StringCodes> codes;
+  if (inferred_[index].empty()) {
+    COMMENSAL_ASSIGN(codes, kernels::StringCodes::of(*node.op, step.call));
+    step.call.inputs = codes->inputs();
+    COMMENSAL_ASSIGN(step.call.outputs, node.op->judge->infer(step.call));
   }
-  core::check(static_cast<int>(call.outputs.size()) == call.output_count,
-              "an operator infers each of its outputs");
-  COMMENSAL_TRY(machine.control.begin(machine.control.counts() ? work_of(*node.op, call).ops : 0));
-  if (machine.tracer != nullptr) machine.tracer->before_node(node, call);
-  if (const auto joined = memory.joined(node, call.outputs[0], tensors)) {
-    if (machine.tracer != nullptr) machine.tracer->after_node(node, call, {&*joined, 1});
-    return Values{*joined};
+  COMMENSAL_TRY(run_call(index, frame, memory, machine));
+  if (codes) step.outputs = codes->decoded(std::move(step.outputs), step.call.pulse);
+  for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+    if (node.outputs[k] != kAbsent) frame.value(node.outputs[k]) = std::move(step.outputs[k]);
   }
-  COMMENSAL_ASSIGN(auto outputs, memory.outputs(node, call));
-  kernels::Workspace workspace{machine.arena, machine.threads,
-                               machine.isa.value_or(kernels::Isa::kAvx2), packed_[index].get()};
-  const bool fast = machine.isa && node.op->fast() != nullptr;
-  COMMENSAL_TRY((fast ? node.op->fast() : node.op->judge->run)(call, outputs, workspace));
-  if (machine.tracer != nullptr) machine.tracer->after_node(node, call, outputs);
-  outputs = codes.decoded(std::move(outputs), call.pulse);
-  return Values(std::make_move_iterator(outputs.begin()), std::make_move_iterator(outputs.end()));
+  return {};
 }
 
-Result<Program::Values> Program::run_node(std::size_t index, const Values& values,
-                                          InPlace::Memory& memory, const Machine& machine) const {
+Result<void> Program::run_on_values(std::size_t index, Frame& frame, const Machine& machine) const {
   const Node& node = graph_->nodes[index];
+  const Frame::Step& step = frame.step(index);
+  Values made;
+  if (node.op->role == kernels::Role::kByImage) {
+    COMMENSAL_ASSIGN(const auto body, inner_[index][0]->plain(&machine.threads));
+    COMMENSAL_ASSIGN(made, run_by_image(*body, step.inputs, inferred_[index], machine));
+  } else {
+    COMMENSAL_TRY(machine.control.begin(0));
+    NodeSubgraphs subgraphs(*this, index, frame.values(), machine);
+    COMMENSAL_ASSIGN(made, node.op->values({.attributes = &node.attributes,
+                                            .inputs = step.inputs,
+                                            .output_count = static_cast<int>(node.outputs.size()),
+                                            .subgraphs = subgraphs,
+                                            .arena = machine.arena,
+                                            .threads = machine.threads}));
+  }
+  core::check(made.size() == node.outputs.size(), "an operator returns every output");
+  for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+    const ValueId id = node.outputs[k];
+    if (id == kAbsent) continue;
+    if (form_ == Form::kPlanned) {
+      const auto& type = declared_[static_cast<std::size_t>(id)];
+      core::check(!type || (made[k].is_tensor() && made[k].tensor().type() == *type),
+                  "what is planned holds");
+    }
+    frame.value(id) = std::move(made[k]);
+  }
+  return {};
+}
+
+Result<void> Program::run_node(std::size_t index, Frame& frame, InPlace::Memory& memory,
+                               const Machine& machine) const {
   if (machine.node_runs_left-- <= 0) {
     return fail(ErrorCode::kResourceExhausted, "it loops through more nodes than a run may");
   }
-  std::vector<const Value*> inputs;
-  for (const ValueId id : node.inputs) {
-    inputs.push_back(id == kAbsent ? nullptr : &values[static_cast<std::size_t>(id)]);
+  const kernels::Operator& op = *graph_->nodes[index].op;
+  if (op.role == kernels::Role::kByImage || runs_on_values(op, frame.step(index).inputs)) {
+    return run_on_values(index, frame, machine);
   }
-  if (node.op->role == kernels::Role::kByImage) {
-    COMMENSAL_ASSIGN(const auto body, inner_[index][0]->plain(&machine.threads));
-    return run_by_image(*body, inputs, inferred_[index], machine);
-  }
-  if (!runs_on_values(*node.op, inputs)) return run_kernel(index, inputs, memory, machine);
-  COMMENSAL_TRY(machine.control.begin(0));
-  NodeSubgraphs subgraphs(*this, index, values, machine);
-  auto made = node.op->values({.attributes = &node.attributes,
-                               .inputs = inputs,
-                               .output_count = static_cast<int>(node.outputs.size()),
-                               .subgraphs = subgraphs,
-                               .arena = machine.arena,
-                               .threads = machine.threads});
-  core::check(!made || made->size() == node.outputs.size(), "an operator returns every output");
-  return made;
+  return run_kernel(index, frame, memory, machine);
 }
 
 Result<Program::Values> Program::run(Values inputs, const Machine& machine,
                                      std::span<const Tensor> places) const {
   InPlace::Memory memory(in_place_, machine.arena, graph_->outputs, places);
-  Values values(graph_->values.size());
-  const auto value = [&values](ValueId id) -> Value& {
-    return values[static_cast<std::size_t>(id)];
-  };
-  for (std::size_t i = 0; i < inputs.size(); ++i) value(graph_->inputs[i]) = std::move(inputs[i]);
-  for (const auto& [id, constant] : graph_->initialisers) value(id) = constant;
+  Frames::Lease lease(*this);
+  Frame& frame = *lease;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    frame.value(graph_->inputs[i]) = std::move(inputs[i]);
+  }
   for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
-    const Node& node = graph_->nodes[i];
-    auto made = run_node(i, values, memory, machine);
-    if (!made) return core::in_context(place_of(node), made.error());
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-      if (node.outputs[k] != kAbsent) value(node.outputs[k]) = std::move((*made)[k]);
-    }
-    for (const ValueId id : released_[i]) value(id) = Value();
+    const auto done = run_node(i, frame, memory, machine);
+    if (!done) return core::in_context(place_of(graph_->nodes[i]), done.error());
+    for (const ValueId id : released_[i]) frame.value(id) = Value();
     memory.release(i);
   }
   Values outputs;
-  for (const ValueId id : graph_->outputs) outputs.push_back(value(id));
+  for (const ValueId id : graph_->outputs) outputs.push_back(frame.value(id));
   return outputs;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/compute/graph/bodies.hpp>
 #include <commensal/compute/graph/in_place.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/graph/pack_cache.hpp>
@@ -24,15 +25,16 @@ struct Machine {
 class Prepared;
 
 /// A graph made ready for one instruction set: constants packed, the last use of every value
-/// known, the graphs inside it likewise. Immutable; any number of runs at a time.
+/// known, the graphs inside it likewise. Any number of runs at a time, from any thread.
 class Program {
  public:
-  /// Whether the graphs inside it run as they are, or are planned for their inputs: at once where
-  /// their types are known, else when they first run.
-  enum class Inner { kAsTheyAre, kPlanned };
+  /// A planned graph declares the types of all values that it knows: they are relied on. The graphs
+  /// inside it are planned too: at once where their inputs' types are known, else when they first
+  /// run. Others run as they are.
+  enum class Form { kAsItIs, kPlanned };
   static core::Result<Program> make(std::shared_ptr<const Graph> graph,
                                     std::optional<kernels::Isa> isa,
-                                    const std::shared_ptr<PackCache>& cache, Inner inner,
+                                    const std::shared_ptr<PackCache>& cache, Form form,
                                     const kernels::ThreadPool* host = nullptr);
   Program(Program&&) noexcept;
   ~Program();
@@ -49,30 +51,39 @@ class Program {
 
  private:
   class NodeSubgraphs;
+  class Frame;
+  class Frames;
   using Values = std::vector<tensor::Value>;
 
-  explicit Program(std::shared_ptr<const Graph> graph);
+  Program(std::shared_ptr<const Graph> graph, Form form);
+  std::vector<tensor::TensorType> types_ahead(const Node& node) const;
   core::Result<void> prepare_inner(const std::shared_ptr<PackCache>& cache,
                                    std::optional<kernels::Isa> isa,
                                    const kernels::ThreadPool* host);
+  core::Result<void> pack_constants(kernels::Isa isa, PackCache& cache,
+                                    const kernels::ThreadPool* host);
   core::Result<std::shared_ptr<const Program>> inner_for(std::size_t node, std::size_t subgraph,
                                                          const Values& inputs,
                                                          const Machine& machine) const;
-  core::Result<void> pack_constants(kernels::Isa isa, PackCache& cache,
-                                    const kernels::ThreadPool* host);
-  core::Result<Values> run_node(std::size_t index, const Values& values, InPlace::Memory& memory,
+  core::Result<void> run_node(std::size_t index, Frame& frame, InPlace::Memory& memory,
+                              const Machine& machine) const;
+  core::Result<void> run_on_values(std::size_t index, Frame& frame, const Machine& machine) const;
+  core::Result<void> run_kernel(std::size_t index, Frame& frame, InPlace::Memory& memory,
                                 const Machine& machine) const;
-  core::Result<Values> run_kernel(std::size_t index, std::span<const tensor::Value* const> inputs,
-                                  InPlace::Memory& memory, const Machine& machine) const;
+  core::Result<void> run_call(std::size_t index, Frame& frame, InPlace::Memory& memory,
+                              const Machine& machine) const;
 
   std::shared_ptr<const Graph> graph_;
+  Form form_;
+  Types declared_;                              // of all values
   std::vector<std::vector<ValueId>> released_;  // after each node
   InPlace in_place_;
   std::vector<std::shared_ptr<const kernels::Packed>> packed_;
-  /// Of each node whose output types are known and depend on nothing but the types of its inputs.
+  /// Of each node whose output types are known and depend on nothing but the types of its inputs;
+  /// empty for others, whose inference checks elements too.
   std::vector<std::vector<tensor::TensorType>> inferred_;
-  Inner inner_are_ = Inner::kAsTheyAre;
   std::vector<std::vector<std::unique_ptr<Prepared>>> inner_;  // of each node's subgraphs
+  std::unique_ptr<Frames> frames_;
 };
 
 }  // namespace commensal::graph

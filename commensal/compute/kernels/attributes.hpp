@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <commensal/base/core/result.hpp>
 #include <commensal/compute/tensor/tensor.hpp>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,9 +21,23 @@ using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std
 /// is an error naming it.
 class Attributes {
  public:
-  void set(std::string name, Attribute value) { values_[std::move(name)] = std::move(value); }
-  const std::map<std::string, Attribute, std::less<>>& all() const { return values_; }
-  bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
+  using Named = std::pair<std::string, Attribute>;
+
+  void set(std::string name, Attribute value) {
+    const auto at = std::ranges::lower_bound(values_, name, {}, &Named::first);
+    if (at != values_.end() && at->first == name) {
+      at->second = std::move(value);
+    } else {
+      values_.emplace(at, std::move(name), std::move(value));
+    }
+  }
+  const std::vector<Named>& all() const { return values_; }
+  /// Null where it is absent.
+  const Attribute* find(std::string_view name) const {
+    const auto found = std::ranges::find(values_, name, &Named::first);
+    return found == values_.end() ? nullptr : &found->second;
+  }
+  bool has(std::string_view name) const { return find(name) != nullptr; }
 
   core::Result<std::int64_t> integer(std::string_view name, std::int64_t fallback) const {
     return get<std::int64_t>(name, fallback, "an integer");
@@ -52,14 +67,14 @@ class Attributes {
  private:
   template <class T>
   core::Result<T> get(std::string_view name, T fallback, std::string_view expected) const {
-    const auto found = values_.find(name);
-    if (found == values_.end()) return fallback;
-    if (const T* value = std::get_if<T>(&found->second)) return *value;
+    const Attribute* const found = find(name);
+    if (found == nullptr) return fallback;
+    if (const T* value = std::get_if<T>(found)) return *value;
     return core::fail(core::ErrorCode::kInvalidArgument, "attribute '{}' must be {}", name,
                       expected);
   }
 
-  std::map<std::string, Attribute, std::less<>> values_;
+  std::vector<Named> values_;  // in the order of their names; few, so that they are looked through
 };
 
 }  // namespace commensal::kernels

@@ -212,6 +212,10 @@ struct Operator {
   constexpr bool is_plain() const {
     return fast() == nullptr && judge->run != nullptr && kind != Kind::kConstant;
   }
+  constexpr bool steers(std::size_t input) const {
+    if (steering) return steering->has(input);
+    return kind != Kind::kElementwise && kind != Kind::kDotProduct && input > 0;
+  }
   constexpr bool is_internal() const { return domain == kInternalDomain; }
 };
 

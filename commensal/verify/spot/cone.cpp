@@ -360,10 +360,7 @@ Result<Cones> Walk::run(std::span<const Asked> asked) {
 }  // namespace
 
 bool steers(const kernels::Operator& op, int input) {
-  using kernels::Kind;
-  if (!op.domain.empty()) return true;
-  if (op.steering) return op.steering->has(static_cast<std::size_t>(input));
-  return op.kind != Kind::kElementwise && op.kind != Kind::kDotProduct && input > 0;
+  return !op.domain.empty() || op.steers(static_cast<std::size_t>(input));
 }
 
 Result<Cones> cone_values(const Graph& graph, std::span<const Tensor> inputs,

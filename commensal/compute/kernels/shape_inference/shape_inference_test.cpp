@@ -188,6 +188,30 @@ TEST(Infer, BearsAnyIntegerInAnyInput) {
   }
 }
 
+// A planned graph infers such a node once and for all.
+TEST(Infer, LooksAtNoElementsButOfInputsThatSteerOrShape) {
+  for (const Sample& sample : all_samples()) {
+    SampleCall given(sample);
+    const Operator& op = given.op();
+    if (!op.domain.empty() || op.judge->infer == nullptr || !given.infer()) continue;
+    for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+      const Tensor& input = sample.inputs[i];
+      if (!input.defined() || input.dtype() == tensor::DType::kString) continue;
+      if (op.steers(i) || (op.shaping && op.shaping->has(i))) continue;
+      for (const std::uint8_t each : {0x00, 0x01, 0x7f, 0xff}) {
+        if (input.dtype() == tensor::DType::kBool && each > 1) continue;
+        Sample changed = sample;
+        const core::Bytes bytes(input.bytes().size(), each);
+        if (!tensor::check_elements(input.dtype(), bytes)) continue;
+        changed.inputs[i] = Tensor::copy_of(input.type(), bytes);
+        SampleCall other(changed);
+        ASSERT_TRUE(other.infer()) << sample.name << ", input " << i;
+        EXPECT_EQ(other.call().outputs, given.call().outputs) << sample.name << ", input " << i;
+      }
+    }
+  }
+}
+
 TEST(Infer, SlicesByPythonsRulesAtTheEnds) {
   const std::int64_t low = std::numeric_limits<std::int64_t>::min();
   const std::int64_t high = std::numeric_limits<std::int64_t>::max();

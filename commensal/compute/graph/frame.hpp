@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/graph/program.hpp>
+#include <mutex>
+
+namespace commensal::graph {
+
+/// What a run of a program writes its values and calls into: kept from run to run, so that a run
+/// makes none anew. Thread-safety: one run at a time.
+class Program::Frame {
+ public:
+  /// One node's call. Its pointers stay as they are for all runs.
+  struct Step {
+    std::vector<const tensor::Value*> inputs;  // null: absent
+    std::vector<const tensor::Tensor*> tensors;
+    kernels::Call call;
+    std::vector<tensor::Tensor> outputs;
+    std::int64_t ops = -1;  // of work_of(); -1: not asked yet, or others in each run
+  };
+
+  explicit Frame(const Program& program);
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  tensor::Value& value(ValueId id) { return values_[static_cast<std::size_t>(id)]; }
+  const Values& values() const { return values_; }
+  Step& step(std::size_t node) { return steps_[node]; }
+  /// Lets go all that a run has left but constants.
+  void clear();
+
+ private:
+  const Graph& graph_;
+  Values values_;
+  std::vector<ValueId> variable_;  // values that are no constants
+  std::vector<Step> steps_;
+};
+
+/// Those of one program that no run has. Thread-safety: any thread.
+class Program::Frames {
+ public:
+  /// One for the run that holds it.
+  class Lease {
+   public:
+    explicit Lease(const Program& program);
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease();
+    Frame& operator*() { return *frame_; }
+
+   private:
+    Frames& from_;
+    std::unique_ptr<Frame> frame_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Frame>> free_;
+};
+
+}  // namespace commensal::graph
