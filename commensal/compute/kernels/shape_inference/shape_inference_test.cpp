@@ -212,6 +212,28 @@ TEST(Infer, LooksAtNoElementsButOfInputsThatSteerOrShape) {
   }
 }
 
+// The planner knows types alone of such an input, and says that its elements are not there.
+TEST(Infer, NeedsNoElementsButOfInputsThatShape) {
+  for (const Sample& sample : all_samples()) {
+    SampleCall given(sample);
+    const Operator& op = given.op();
+    const bool computes = op.kind == Kind::kElementwise || op.kind == Kind::kDotProduct;
+    if (!op.domain.empty() || op.judge->infer == nullptr || !given.infer()) continue;
+    if (!op.shaping && !computes) continue;
+    for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
+      const Tensor& input = sample.inputs[i];
+      const bool is_read = op.shaping && op.shaping->has(i);
+      if (!input.defined() || input.dtype() == tensor::DType::kString || is_read) continue;
+      Sample changed = sample;
+      changed.inputs[i] = Tensor::copy_of(input.type(), core::Bytes(input.bytes().size()));
+      SampleCall other(changed);
+      other.call().unknown.bits |= Places::bit(i);
+      ASSERT_TRUE(other.infer()) << sample.name << ", input " << i;
+      EXPECT_EQ(other.call().outputs, given.call().outputs) << sample.name << ", input " << i;
+    }
+  }
+}
+
 TEST(Infer, SlicesByPythonsRulesAtTheEnds) {
   const std::int64_t low = std::numeric_limits<std::int64_t>::min();
   const std::int64_t high = std::numeric_limits<std::int64_t>::max();

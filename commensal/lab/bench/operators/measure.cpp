@@ -118,10 +118,12 @@ class Bench {
   const kernels::Peak& peak_;
 };
 
-/// Time of a node more in a graph of such nodes, of the dearest of them.
-Result<Row> node_row(Bench& bench) {
+/// Time of a node more in a graph of such nodes, of the dearest of them; no row where `ops` names
+/// none.
+Result<std::vector<Row>> node_rows(Bench& bench, std::span<const std::string> ops) {
   Row row{.name = "node_ns", .limit = 150, .at_most = true};
   for (const Case& each : kSmallNodes) {
+    if (!ops.empty() && std::ranges::find(ops, each.ops) == ops.end()) continue;
     std::array<double, 2> seconds{};
     for (const int copies : {1, kChain}) {
       COMMENSAL_ASSIGN(const Subject subject, subject_of(each, each.ops, copies));
@@ -133,7 +135,7 @@ Result<Row> node_row(Bench& bench) {
     row.value = std::max(row.value, ns);
   }
   row.low = row.high = row.value;
-  return row;
+  return row.how.empty() ? std::vector<Row>() : std::vector<Row>{std::move(row)};
 }
 
 std::vector<Row> rows_of(const Bench& bench) {
@@ -214,9 +216,8 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
   }
   Report report;
   report.rows = rows_of(bench);
-  if (options.ops.empty()) {
-    COMMENSAL_ASSIGN(report.rows.emplace_back(), node_row(bench));
-  }
+  COMMENSAL_ASSIGN(const auto nodes, node_rows(bench, options.ops));
+  report.rows.insert(report.rows.end(), nodes.begin(), nodes.end());
   for (const auto& [threads, seconds] : language_s) {
     report.rows.push_back(row_at_most(
         fmt::format("language_us_{}t", threads), std::nullopt, {seconds * kUs},
