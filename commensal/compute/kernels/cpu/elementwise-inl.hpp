@@ -145,20 +145,30 @@ struct Atan {
 struct Atanh {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::atanh<L>(x); }
 };
+/// Whether all are angles whose quadrant is soon found.
+HWY_INLINE bool are_moderate(V x) {
+  return hn::AllTrue(kFloats, hn::Lt(hn::Abs(x), hn::Set(kFloats, function::kModerateAngle)));
+}
 struct Cos {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::cos<L>(x); }
+  static HWY_INLINE V of(V x, const UnaryParameters&) {
+    return are_moderate(x) ? function::cos<L, true>(x) : function::cos<L>(x);
+  }
 };
 struct Cosh {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::cosh<L>(x); }
 };
 struct Sin {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::sin<L>(x); }
+  static HWY_INLINE V of(V x, const UnaryParameters&) {
+    return are_moderate(x) ? function::sin<L, true>(x) : function::sin<L>(x);
+  }
 };
 struct Sinh {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::sinh<L>(x); }
 };
 struct Tan {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::tan<L>(x); }
+  static HWY_INLINE V of(V x, const UnaryParameters&) {
+    return are_moderate(x) ? function::tan<L, true>(x) : function::tan<L>(x);
+  }
 };
 /// Below 0 the second, else x.
 HWY_INLINE V below_0(V x, V below) {
