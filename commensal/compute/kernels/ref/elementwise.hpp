@@ -75,8 +75,9 @@ class InBlock {
  public:
   static constexpr std::int64_t kBlock = 64;
 
-  InBlock(const Call& call, const shape_inference::BroadcastRows& rows, std::int64_t row) {
-    for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
+  InBlock(const Call& call, const shape_inference::BroadcastRows& rows, std::int64_t row)
+      : count_(call.inputs.size()) {
+    for (int i = 0; i < static_cast<int>(count_); ++i) {
       if (!call.has(i)) continue;
       const auto k = static_cast<std::size_t>(i);
       const auto size = static_cast<std::size_t>(tensor::traits(call.in(i).dtype()).size);
@@ -90,7 +91,7 @@ class InBlock {
   }
   /// To the block from element `from` of the row on.
   void begin(std::int64_t from) {
-    for (std::size_t k = 0; k < first_.size(); ++k) {
+    for (std::size_t k = 0; k < count_; ++k) {
       base_[k] = steps_[k] == 0 ? same_[k].data() : first_[k] + from * steps_[k];
     }
   }
@@ -103,6 +104,7 @@ class InBlock {
  private:
   static constexpr std::size_t kInputs = shape_inference::BroadcastRows::kInputsMax;
   static constexpr std::size_t kWidest = 8;
+  std::size_t count_;
   std::array<const std::uint8_t*, kInputs> first_{}, base_{};
   std::array<std::int64_t, kInputs> steps_{};
   std::array<std::array<std::uint8_t, kBlock * kWidest>, kInputs> same_;
@@ -113,7 +115,8 @@ class InBlock {
 template <class T, class Place = Anywhere>
 class Operands {
  public:
-  Operands(const Call& call, Place place) : call_(call), place_(std::move(place)) {}
+  template <class... From>
+  explicit Operands(const Call& call, const From&... from) : call_(call), place_(call, from...) {}
 
   void move_to(std::int64_t index) { place_.move_to(index); }
   Place& place() { return place_; }
@@ -190,7 +193,7 @@ struct ElementwisePlan {
 
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(typename Op::In{}, dtype, [&]<class T>() {
-      Operands<T> operands(call, {call, broadcast});
+      Operands<T> operands(call, broadcast);
       return scalar_of(at(operands, index));
     });
   }
@@ -201,7 +204,7 @@ struct ElementwisePlan {
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(typename Op::In{}, dtype, [&]<class T>() {
-      Operands<T> operands(call, {call, broadcast});
+      Operands<T> operands(call, broadcast);
       const auto y = outputs[0].mutable_data<Out<Op, T>>();
       for (std::size_t i = 0; i < y.size(); ++i) {
         call.pulse();
@@ -222,9 +225,9 @@ struct ElementwisePlan {
         constexpr std::int64_t kLong = 4 * InBlock::kBlock;  // what pays for laying out
         if (to - from >= kLong) from = fill_blocks<T>(call, rows, row, of_row, from, to);
         if (rows.all_run()) {
-          fill(Operands<T, InRow<true>>(call, {call, rows, row}), of_row, from, to);
+          fill(Operands<T, InRow<true>>(call, rows, row), of_row, from, to);
         } else {
-          fill(Operands<T, InRow<false>>(call, {call, rows, row}), of_row, from, to);
+          fill(Operands<T, InRow<false>>(call, rows, row), of_row, from, to);
         }
       });
     });
@@ -237,7 +240,7 @@ struct ElementwisePlan {
                            std::int64_t row, Out<Op, T>* y, std::int64_t from,
                            std::int64_t to) const {
     constexpr std::int64_t kBlock = InBlock::kBlock;
-    Operands<T, InBlock> operands(call, {call, rows, row});
+    Operands<T, InBlock> operands(call, rows, row);
     std::array<Out<Op, T>, kBlock> made;
     for (; from + kBlock <= to; from += kBlock) {
       operands.place().begin(from);

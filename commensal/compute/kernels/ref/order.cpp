@@ -169,12 +169,14 @@ struct TopKPlan {
     }
     return order;
   }
-  // The first that are kept; no two are equal. A heap of few is soon made, of many it is not.
+  // The first that are kept; no two are equal. Few of many are soon found by a heap.
   template <class Items, class Before>
   void sort_first(Items& items, const Before& before) const {
-    constexpr std::int64_t kFew = 64;
+    constexpr std::int64_t kFew = 64, kOneIn = 24;
     const auto end = items.begin() + kept.length;
-    if (kept.length <= kFew) return std::partial_sort(items.begin(), end, items.end(), before);
+    if (kept.length <= kFew || kept.length <= view.length / kOneIn) {
+      return std::partial_sort(items.begin(), end, items.end(), before);
+    }
     if (end != items.end()) std::nth_element(items.begin(), end, items.end(), before);
     std::sort(items.begin(), end, before);
   }
