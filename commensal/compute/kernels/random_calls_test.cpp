@@ -32,7 +32,8 @@ Tensor random_input(Draw& draw, std::string_view recipe) {
                      blend);
   }
   const bool layer = recipe == "gemm" || recipe == "matmul" || recipe == "normalisation";
-  if (recipe == "recurrent" || recipe == "grid" || recipe == "loss" || recipe == "einsum") {
+  if (recipe == "recurrent" || recipe == "grid" || recipe == "loss" || recipe == "einsum" ||
+      recipe == "attention") {
     Ints dims;
     const int rank = recipe == "recurrent" ? 3 : recipe == "grid" ? 4 : 2;
     for (int i = 0; i < rank; ++i) dims.push_back(draw.number(1, 6));
@@ -226,8 +227,9 @@ TEST(EqualityRandomCalls, Places) {
 }
 
 TEST(EqualityRandomCalls, Rare) {
-  const auto called = check_recipes({"einsum", "grid", "loss", "recurrent", "picking"}, 150);
-  EXPECT_GE(called.size(), 10U);
+  const auto called =
+      check_recipes({"einsum", "attention", "grid", "loss", "recurrent", "picking"}, 150);
+  EXPECT_GE(called.size(), 11U);
 }
 
 TEST(EqualityRandomCalls, Folds) {

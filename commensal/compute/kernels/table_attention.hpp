@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/compute/kernels/cpu/transformer/ops.hpp>
 #include <commensal/compute/kernels/table.hpp>
 
 /// Rows of the table: what newer networks are made of.
@@ -9,9 +10,9 @@ namespace commensal::kernels {
 // clang-format off
 inline constexpr Operator kAttentionRows[] = {
     {.name = "Attention", .since = 23, .until = 23, .inputs = {3, 6}, .outputs_max = 4,
-     .kind = Kind::kReduction, .judge = &ref::kAttention},
+     .kind = Kind::kReduction, .judge = &ref::kAttention, .cpu = cpu::onnx_attention},
     {.name = "Attention", .since = 24, .inputs = {3, 7}, .outputs_max = 4,
-     .kind = Kind::kReduction, .judge = &ref::kAttention},
+     .kind = Kind::kReduction, .judge = &ref::kAttention, .cpu = cpu::onnx_attention},
     {.name = "Gelu", .since = 20, .judge = &ref::kGelu, .cpu = cpu::gelu,
      .batching = {batching::elementwise}},
     {.name = "Mish", .since = 18, .judge = &ref::kMish, .cpu = cpu::mish,

@@ -18,7 +18,7 @@ inline constexpr Operator kIndexingRows[] = {
     {.name = "Det", .since = 11, .kind = Kind::kReduction, .judge = &ref::kDet,
      .cost = cost::elimination},
     {.name = "Einsum", .since = 12, .inputs = {1, kMany}, .kind = Kind::kDotProduct,
-     .judge = &ref::kEinsum},
+     .judge = &ref::kEinsum, .cpu = cpu::einsum},
     {.name = "GridSample", .since = 16, .inputs = {2, 2}, .kind = Kind::kReduction,
      .judge = &ref::kGridSample, .batching = {batching::grid_sample}},
     {.name = "MaxRoiPool", .inputs = {2, 2}, .kind = Kind::kReduction, .judge = &ref::kMaxRoiPool},

@@ -11,9 +11,11 @@ inline constexpr Operator kLossRows[] = {
     {.name = "NegativeLogLikelihoodLoss", .since = 12, .inputs = {2, 3}, .kind = Kind::kReduction,
      .judge = &ref::kNegativeLogLikelihoodLoss},
     {.name = "ReduceLogSumExp", .until = 17, .kind = Kind::kReduction,
-     .judge = &ref::kReduceLogSumExp, .batching = {batching::reduce}},
+     .judge = &ref::kReduceLogSumExp,
+     .cpu = cpu::reduce_log_sum_exp, .batching = {batching::reduce}},
     {.name = "ReduceLogSumExp", .since = 18, .inputs = {1, 2}, .kind = Kind::kReduction,
-     .judge = &ref::kReduceLogSumExp, .batching = {batching::reduce}},
+     .judge = &ref::kReduceLogSumExp,
+     .cpu = cpu::reduce_log_sum_exp, .batching = {batching::reduce}},
     {.name = "SoftmaxCrossEntropyLoss", .since = 12, .inputs = {2, 3}, .outputs_max = 2,
      .kind = Kind::kReduction, .judge = &ref::kSoftmaxCrossEntropyLoss},
 };

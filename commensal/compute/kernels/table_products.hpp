@@ -39,12 +39,13 @@ inline constexpr Operator kProductRows[] = {
     {.name = "InstanceNormalization", .inputs = {3, 3}, .kind = Kind::kReduction,
      .judge = &ref::kInstanceNormalization, .cpu = cpu::instance_normalization,
      .cuda = Cuda::kInstanceNorm, .batching = {batching::only_first}, .shaping = kNone},
-    {.name = "LRN", .kind = Kind::kReduction, .judge = &ref::kLrn,
+    {.name = "LRN", .kind = Kind::kReduction, .judge = &ref::kLrn, .cpu = cpu::lrn,
      .batching = {batching::only_first}},
     {.name = "LayerNormalization", .since = 17, .inputs = {2, 3}, .outputs_max = 3,
      .kind = Kind::kReduction, .judge = &ref::kLayerNormalization, .cpu = cpu::layer_normalization,
      .cuda = Cuda::kLayerNorm, .batching = {batching::layer_norm}, .shaping = kNone},
     {.name = "LpNormalization", .kind = Kind::kReduction, .judge = &ref::kLpNormalization,
+     .cpu = cpu::lp_normalization,
      .batching = {batching::along_last}},
     {.name = "LpPool", .kind = Kind::kReduction, .judge = &ref::kLpPool,
      .batching = {batching::only_first}},
@@ -58,9 +59,10 @@ inline constexpr Operator kProductRows[] = {
      .judge = &ref::kMaxPool, .cpu = cpu::max_pool, .batching = {batching::max_pool},
      .role = Role::kMaxPool, .shaping = kNone},
     {.name = "MeanVarianceNormalization", .since = 9, .kind = Kind::kReduction,
-     .judge = &ref::kMeanVarianceNormalization},
+     .judge = &ref::kMeanVarianceNormalization, .cpu = cpu::mean_variance_normalization},
     {.name = "RMSNormalization", .since = 23, .inputs = {2, 2}, .kind = Kind::kReduction,
-     .judge = &ref::kRmsNormalization, .batching = {batching::layer_norm}},
+     .judge = &ref::kRmsNormalization,
+     .cpu = cpu::rms_normalization, .batching = {batching::layer_norm}},
 };
 // clang-format on
 

@@ -145,20 +145,55 @@ struct Atan {
 struct Atanh {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::atanh<L>(x); }
 };
+/// F: a function of angles. Most are such that their quadrant is soon found.
+template <class F>
+HWY_INLINE V of_angles(V x) {
+  const auto moderate = hn::Lt(hn::Abs(x), hn::Set(kFloats, function::kModerateAngle));
+  return hn::AllTrue(kFloats, moderate) ? F::template of<L, true>(x) : F::template of<L, false>(x);
+}
+template <class F>
+HWY_INLINE TwinLanes::V of_angles(TwinLanes::V x) {
+  const V larger = hn::Max(hn::Abs(x.a), hn::Abs(x.b));  // of NaN the second operand
+  const auto nan = hn::Or(hn::IsNaN(x.a), hn::IsNaN(x.b));
+  const auto moderate = hn::Lt(larger, hn::Set(kFloats, function::kModerateAngle));
+  if (hn::AllTrue(kFloats, hn::AndNot(nan, moderate))) return F::template of<TwinLanes, true>(x);
+  return {of_angles<F>(x.a), of_angles<F>(x.b)};
+}
 struct Cos {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::cos<L>(x); }
+  template <class L, bool kModerate>
+  static HWY_INLINE typename L::V of(typename L::V x) {
+    return function::cos<L, kModerate>(x);
+  }
+  template <class L>
+  static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
+    return of_angles<Cos>(x);
+  }
 };
 struct Cosh {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::cosh<L>(x); }
 };
 struct Sin {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::sin<L>(x); }
+  template <class L, bool kModerate>
+  static HWY_INLINE typename L::V of(typename L::V x) {
+    return function::sin<L, kModerate>(x);
+  }
+  template <class L>
+  static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
+    return of_angles<Sin>(x);
+  }
 };
 struct Sinh {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::sinh<L>(x); }
 };
 struct Tan {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::tan<L>(x); }
+  template <class L, bool kModerate>
+  static HWY_INLINE typename L::V of(typename L::V x) {
+    return function::tan<L, kModerate>(x);
+  }
+  template <class L>
+  static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
+    return of_angles<Tan>(x);
+  }
 };
 /// Below 0 the second, else x.
 HWY_INLINE V below_0(V x, V below) {
@@ -231,7 +266,7 @@ inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {map<Abs>,
                                                             map<Atanh>,
                                                             map<Celu>,
                                                             map<Clip>,
-                                                            map<Cos>,
+                                                            map_twins<Cos>,
                                                             map<Cosh>,
                                                             map<Elu>,
                                                             map_twins<Erf>,
@@ -251,12 +286,12 @@ inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {map<Abs>,
                                                             map<Relu>,
                                                             map<Selu>,
                                                             map_twins<Sigmoid>,
-                                                            map<Sin>,
+                                                            map_twins<Sin>,
                                                             map<Sinh>,
                                                             map<Softplus>,
                                                             map<Sqrt>,
                                                             map<Store>,
-                                                            map<Tan>,
+                                                            map_twins<Tan>,
                                                             map_twins<Tanh>};
 
 struct Max {

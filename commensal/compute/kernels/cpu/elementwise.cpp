@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one element, and of two broadcast ones.
 #include <algorithm>
+#include <array>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
@@ -37,26 +38,49 @@ core::Result<void> unary(Unary what, const Judge& judge, const Call& call, Outpu
   return map(what, {}, call, outputs[0], ws);
 }
 
-core::Result<void> binary(Binary what, const Judge& judge, const Call& call, Outputs outputs,
-                          Workspace& ws) {
-  // Max and Min take any number of inputs, Pow an exponent of another type.
+/// Of any number of inputs: the first two, then each of the others with what they gave; over
+/// their number at last where it is a mean.
+core::Result<void> variadic(Binary what, bool is_mean, const Judge& judge, const Call& call,
+                            Outputs outputs, Workspace& ws) {
+  using shape_inference::BroadcastRows;
+  // Pow's exponent may be of another type.
   const auto is_float32 = [](const Tensor* input) { return input->dtype() == DType::kFloat32; };
-  if (call.inputs.size() != 2 || !std::ranges::all_of(call.inputs, is_float32)) {
+  const std::size_t count = call.inputs.size();
+  if (count < 2 || count > BroadcastRows::kInputsMax ||
+      !std::ranges::all_of(call.inputs, is_float32)) {
     return judge.best()(call, outputs, ws);
   }
   if (outputs[0].elements() == 0) return {};
   COMMENSAL_ASSIGN(const auto broadcast, shape_inference::Broadcast::of(call));
-  const shape_inference::BroadcastRows rows(broadcast, call);
-  const BinaryFn fn = kernels_for(ws.isa).binary[static_cast<std::size_t>(what)];
-  const float* a = call.in(0).data<float>().data();
-  const float* b = call.in(1).data<float>().data();
+  const BroadcastRows rows(broadcast, call);
+  const auto& kernels = kernels_for(ws.isa).binary;
+  const BinaryFn fn = kernels[static_cast<std::size_t>(what)];
+  std::array<const float*, BroadcastRows::kInputsMax> x{};
+  for (std::size_t i = 0; i < count; ++i) x[i] = call.inputs[i]->data<float>().data();
   float* y = outputs[0].mutable_data<float>().data();
+  const auto divisor = static_cast<float>(count);
+  constexpr std::int64_t kPart = 2048;  // what comes out of two inputs is still in the first cache
   rows.for_each(ws.threads, [&](std::int64_t row, std::int64_t from, std::int64_t to) {
-    fn(a + rows.offset(0, row) + from * rows.step(0), rows.step(0),
-       b + rows.offset(1, row) + from * rows.step(1), rows.step(1), y + row * rows.inner() + from,
-       to - from);
+    const std::int64_t part = count > 2 ? kPart : to - from;
+    for (; from < to; from += part) {
+      const std::int64_t length = std::min(part, to - from);
+      float* const made = y + row * rows.inner() + from;
+      const auto at = [&](int i) {
+        return x[static_cast<std::size_t>(i)] + rows.offset(i, row) + from * rows.step(i);
+      };
+      fn(at(0), rows.step(0), at(1), rows.step(1), made, length);
+      for (int i = 2; i < static_cast<int>(count); ++i)
+        fn(made, 1, at(i), rows.step(i), made, length);
+      if (is_mean)
+        kernels[static_cast<std::size_t>(Binary::kDiv)](made, 1, &divisor, 0, made, length);
+    }
   });
   return {};
+}
+
+core::Result<void> binary(Binary what, const Judge& judge, const Call& call, Outputs outputs,
+                          Workspace& ws) {
+  return variadic(what, false, judge, call, outputs, ws);
 }
 
 /// A bound of Clip: an attribute before opset 11, then an input; `absent` where there is none.
@@ -220,6 +244,9 @@ core::Result<void> div(const Call& call, Outputs outputs, Workspace& ws) {
 core::Result<void> max(const Call& call, Outputs outputs, Workspace& ws) {
   return binary(Binary::kMax, ref::kMax, call, outputs, ws);
 }
+core::Result<void> mean(const Call& call, Outputs outputs, Workspace& ws) {
+  return variadic(Binary::kAdd, true, ref::kMean, call, outputs, ws);
+}
 core::Result<void> min(const Call& call, Outputs outputs, Workspace& ws) {
   return binary(Binary::kMin, ref::kMin, call, outputs, ws);
 }
@@ -231,6 +258,9 @@ core::Result<void> pow(const Call& call, Outputs outputs, Workspace& ws) {
 }
 core::Result<void> sub(const Call& call, Outputs outputs, Workspace& ws) {
   return binary(Binary::kSub, ref::kSub, call, outputs, ws);
+}
+core::Result<void> sum(const Call& call, Outputs outputs, Workspace& ws) {
+  return binary(Binary::kAdd, ref::kSum, call, outputs, ws);
 }
 
 }  // namespace commensal::kernels::cpu

@@ -15,11 +15,22 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
 core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_conv_transpose(const Call& call, Isa isa);
 
+// einsum.cpp
+core::Result<void> einsum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
 // gemm.cpp
 core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa);
 core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa isa);
+
+// group_norms.cpp
+core::Result<void> hardmax(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> lp_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> lrn(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> mean_variance_normalization(const Call& call, std::span<Tensor> outputs,
+                                               Workspace& ws);
+core::Result<void> rms_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // pool.cpp
 core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
@@ -50,6 +61,7 @@ core::Result<void> hard_swish(const Call& call, std::span<Tensor> outputs, Works
 core::Result<void> leaky_relu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> log(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> max(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> mean(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> min(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> mish(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> mul(const Call& call, std::span<Tensor> outputs, Workspace& ws);
@@ -64,6 +76,7 @@ core::Result<void> sinh(const Call& call, std::span<Tensor> outputs, Workspace& 
 core::Result<void> softplus(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> sqrt(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> sub(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> sum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> tan(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> tanh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
@@ -77,8 +90,17 @@ core::Result<void> log_softmax(const Call& call, std::span<Tensor> outputs, Work
 core::Result<void> softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // reduce.cpp
+core::Result<void> arg_max(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> arg_min(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> reduce_l1(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> reduce_l2(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> reduce_log_sum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> reduce_log_sum_exp(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> reduce_max(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> reduce_mean(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> reduce_min(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> reduce_sum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> reduce_sum_square(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // recurrent.cpp
 core::Result<void> gru(const Call& call, std::span<Tensor> outputs, Workspace& ws);

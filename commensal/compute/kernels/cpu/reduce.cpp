@@ -1,60 +1,213 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReduceMean and ReduceSum over the last dimensions: rows of elements side by side.
+// Reductions, ArgMax and ArgMin of binary32.
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <commensal/compute/kernels/cpu/fold_pieces.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
-#include <commensal/compute/kernels/ref/folding.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 
 namespace commensal::kernels::cpu {
 
 namespace {
 
+using Outputs = std::span<Tensor>;
 using tensor::DType;
 
-/// Whether no dimension that is kept lies behind one that is folded.
-bool folds_rows(const ref::Folding& folding) {
-  bool folds = false;
-  for (int d = 0; d < folding.from.rank(); ++d) {
-    if (folds && folding.kept[d] > 1) return false;
-    folds = folds || folding.folded[d] > 1;
+/// What becomes of `count` folds.
+enum class Then { kNothing, kDivide, kRoot, kLogarithm };
+
+void finish(const CpuKernels& kernels, Then then, float folded, float* y, std::int64_t count) {
+  const auto unary = [&](Unary what) {
+    kernels.unary[static_cast<std::size_t>(what)](y, y, count, {});
+  };
+  if (then == Then::kDivide) {
+    kernels.binary[static_cast<std::size_t>(Binary::kDiv)](y, 1, &folded, 0, y, count);
+  } else if (then == Then::kRoot) {
+    unary(Unary::kSqrt);
+  } else if (then == Then::kLogarithm) {
+    unary(Unary::kLog);
   }
-  return true;
 }
 
-/// Sums over the axes that the input or attribute names (an input from opset `since` on), divided
-/// by `divisor`, or by their number of elements where it is 0.
-core::Result<void> reduce(const Call& call, std::span<Tensor> outputs, Workspace& ws,
-                          const Judge& judge, int since, float divisor) {
-  COMMENSAL_ASSIGN(const auto axes, shape_inference::list_from(call, "axes", 1, since));
+struct Reduction {
+  Fold fold = Fold::kSum;
+  Then then = Then::kNothing;
+  int axes_since = 18;  // opset from which the axes are an input
+};
+
+core::Result<ref::Folding> folding_of(const Call& call, int axes_since) {
+  COMMENSAL_ASSIGN(const auto axes, shape_inference::list_from(call, "axes", 1, axes_since));
   COMMENSAL_ASSIGN(const std::int64_t noop, call.attributes->integer("noop_with_empty_axes", 0));
-  COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, axes, true, noop != 0));
-  const bool serves = call.in(0).dtype() == DType::kFloat32 && !folding.identity &&
-                      call.in(0).elements() > 0 && folds_rows(folding);
-  if (!serves) return judge.best()(call, outputs, ws);
-  const auto sum = kernels_for(ws.isa).sum;
-  const float* x = call.in(0).data<float>().data();
-  float* y = outputs[0].mutable_data<float>().data();
-  const std::int64_t length = folding.count(), rows = outputs[0].elements();
-  const float count = divisor == 0 ? static_cast<float>(length) : divisor;
-  const std::int64_t rows_a_task = std::max<std::int64_t>(16384 / length, 1);
-  ws.threads.run((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
-    const std::int64_t end = std::min(rows, (task + 1) * rows_a_task);
-    for (std::int64_t row = task * rows_a_task; row < end; ++row) {
-      y[row] = ref::store<float>(sum(x + row * length, length) / count);
-    }
+  return ref::Folding::of(call, axes, true, noop != 0);
+}
+
+bool serves(const Call& call, const ref::Folding& folding) {
+  return call.in(0).dtype() == DType::kFloat32 && !folding.identity && call.in(0).elements() > 0 &&
+         FoldPieces::suit(folding);
+}
+
+core::Result<void> reduce(const Reduction& what, const Judge& judge, const Call& call,
+                          Outputs outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const auto folding, folding_of(call, what.axes_since));
+  if (!serves(call, folding)) return judge.best()(call, outputs, ws);
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const FoldPieces pieces(folding, ws.isa);
+  const float* const x = call.in(0).data<float>().data();
+  float* const y = outputs[0].mutable_data<float>().data();
+  pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
+    pieces.fold(pulse, what.fold, x, piece, nullptr, y + piece.output);
+    finish(kernels, what.then, static_cast<float>(folding.count()), y + piece.output, piece.count);
   });
   return {};
 }
 
 }  // namespace
 
-core::Result<void> reduce_mean(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return reduce(call, outputs, ws, ref::kReduceMean, 18, 0);
+core::Result<void> reduce_l1(const Call& call, Outputs outputs, Workspace& ws) {
+  return reduce({.fold = Fold::kSumOfMagnitudes}, ref::kReduceL1, call, outputs, ws);
+}
+core::Result<void> reduce_l2(const Call& call, Outputs outputs, Workspace& ws) {
+  return reduce({Fold::kSumOfSquares, Then::kRoot}, ref::kReduceL2, call, outputs, ws);
+}
+core::Result<void> reduce_log_sum(const Call& call, Outputs outputs, Workspace& ws) {
+  return reduce({Fold::kSum, Then::kLogarithm}, ref::kReduceLogSum, call, outputs, ws);
+}
+core::Result<void> reduce_max(const Call& call, Outputs outputs, Workspace& ws) {
+  return reduce({.fold = Fold::kMaximum}, ref::kReduceMax, call, outputs, ws);
+}
+core::Result<void> reduce_mean(const Call& call, Outputs outputs, Workspace& ws) {
+  return reduce({Fold::kSum, Then::kDivide}, ref::kReduceMean, call, outputs, ws);
+}
+core::Result<void> reduce_min(const Call& call, Outputs outputs, Workspace& ws) {
+  return reduce({.fold = Fold::kMinimum}, ref::kReduceMin, call, outputs, ws);
+}
+core::Result<void> reduce_sum(const Call& call, Outputs outputs, Workspace& ws) {
+  return reduce({.axes_since = 13}, ref::kReduceSum, call, outputs, ws);
+}
+core::Result<void> reduce_sum_square(const Call& call, Outputs outputs, Workspace& ws) {
+  return reduce({.fold = Fold::kSumOfSquares}, ref::kReduceSumSquare, call, outputs, ws);
 }
 
-core::Result<void> reduce_sum(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return reduce(call, outputs, ws, ref::kReduceSum, 13, 1);
+namespace {
+
+/// m + log(sum of exp(x - m)) of one piece, m the maximum, or +0 where that is infinite.
+class LogSumExp {
+ public:
+  LogSumExp(const FoldPieces& pieces, const float* x, Isa isa)
+      : pieces_(pieces),
+        x_(x),
+        kernels_(kernels_for(isa)),
+        sum_(fold_kernels_for(isa).of(Fold::kSum)) {}
+
+  void run(Pulse& pulse, const FoldPieces::Piece& piece, float* y, float* scratch) const {
+    pieces_.fold(pulse, Fold::kMaximum, x_, piece, nullptr, y);
+    for (std::int64_t i = 0; i < piece.count; ++i) y[i] = std::isinf(y[i]) ? 0.0f : y[i];
+    std::array<float, FoldPieces::kAcross> sums{};
+    if (pieces_.across()) {
+      columns(pulse, piece, y, sums.data(), scratch);
+    } else {
+      sums[0] = row(pulse, piece, *y);
+    }
+    unary(Unary::kLog, sums.data(), piece.count);
+    binary(Binary::kAdd, y, sums.data(), 1, y, piece.count);
+  }
+  static constexpr std::int64_t kFloats = (FoldKernel::kLanes + 1) * FoldPieces::kAcross;
+
+ private:
+  void unary(Unary what, float* x, std::int64_t count) const {
+    kernels_.unary[static_cast<std::size_t>(what)](x, x, count, {});
+  }
+  void binary(Binary what, const float* a, const float* b, int b_step, float* y,
+              std::int64_t count) const {
+    kernels_.binary[static_cast<std::size_t>(what)](a, 1, b, b_step, y, count);
+  }
+  float row(Pulse& pulse, const FoldPieces::Piece& piece, float shift) const {
+    std::array<float, FoldKernel::kLanes> lanes;
+    bool begin = true;
+    pieces_.for_row(pulse, x_ + piece.base, [&](const float* from, std::int64_t all) {
+      for (std::int64_t i = 0; i < all; i += FoldPieces::kRow) {
+        const std::int64_t count = std::min(FoldPieces::kRow, all - i);
+        std::array<float, FoldPieces::kRow> powers;
+        binary(Binary::kSub, from + i, &shift, 0, powers.data(), count);
+        unary(Unary::kExp, powers.data(), count);
+        sum_.row(powers.data(), count, nullptr, begin, lanes.data());
+        begin = false;
+      }
+    });
+    return sum_.total(lanes.data());
+  }
+  /// Position p of every column is added to lane p mod 32; then their tree.
+  void columns(Pulse& pulse, const FoldPieces::Piece& piece, const float* shifts, float* sums,
+               float* lanes) const {
+    constexpr std::int64_t kStep = FoldPieces::kAcross;
+    float* const powers = lanes + FoldKernel::kLanes * kStep;
+    const auto& runs = pieces_.layout().runs();
+    for (std::size_t p = 0; p < runs.size(); ++p) {
+      const std::size_t lane = p % FoldKernel::kLanes;
+      float* const to = p < FoldKernel::kLanes ? lanes + lane * kStep : powers;
+      binary(Binary::kSub, x_ + piece.base + runs[p], shifts, 1, to, piece.count);
+      unary(Unary::kExp, to, piece.count);
+      if (to == powers) {
+        binary(Binary::kAdd, lanes + lane * kStep, powers, 1, lanes + lane * kStep, piece.count);
+      }
+      pulse(piece.count);
+    }
+    const std::int64_t used =
+        std::min<std::int64_t>(FoldKernel::kLanes, static_cast<std::int64_t>(runs.size()));
+    for (std::int64_t half = FoldKernel::kLanes / 2; half > 0; half /= 2) {
+      for (std::int64_t l = 0; l < half && l + half < used; ++l) {
+        binary(Binary::kAdd, lanes + l * kStep, lanes + (l + half) * kStep, 1, lanes + l * kStep,
+               piece.count);
+      }
+    }
+    constexpr float kZero = 0;
+    binary(Binary::kAdd, lanes, &kZero, 0, sums, piece.count);
+  }
+
+  const FoldPieces& pieces_;
+  const float* x_;
+  const CpuKernels& kernels_;
+  const FoldKernel& sum_;
+};
+
+/// Where the largest (smallest) is. A row is gone through twice: what it is, then where.
+core::Result<void> places(bool largest, const Judge& judge, const Call& call, Outputs outputs,
+                          Workspace& ws) {
+  COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", 0));
+  COMMENSAL_ASSIGN(const std::int64_t last, call.attributes->integer("select_last_index", 0));
+  COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, {axis}, true, false));
+  if (last != 0 || !serves(call, folding)) return judge.best()(call, outputs, ws);
+  const FoldPieces pieces(folding, ws.isa);
+  const float* const x = call.in(0).data<float>().data();
+  std::int64_t* const y = outputs[0].mutable_data<std::int64_t>().data();
+  pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
+    pieces.places(pulse, largest, x, piece, y + piece.output);
+  });
+  return {};
+}
+
+}  // namespace
+
+core::Result<void> reduce_log_sum_exp(const Call& call, Outputs outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const auto folding, folding_of(call, 18));
+  if (!serves(call, folding)) return ref::kReduceLogSumExp.best()(call, outputs, ws);
+  const FoldPieces pieces(folding, ws.isa);
+  const LogSumExp op(pieces, call.in(0).data<float>().data(), ws.isa);
+  float* const y = outputs[0].mutable_data<float>().data();
+  pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
+    std::vector<float> scratch(static_cast<std::size_t>(pieces.across() ? LogSumExp::kFloats : 0));
+    op.run(pulse, piece, y + piece.output, scratch.data());
+  });
+  return {};
+}
+
+core::Result<void> arg_max(const Call& call, Outputs outputs, Workspace& ws) {
+  return places(true, ref::kArgMax, call, outputs, ws);
+}
+core::Result<void> arg_min(const Call& call, Outputs outputs, Workspace& ws) {
+  return places(false, ref::kArgMin, call, outputs, ws);
 }
 
 }  // namespace commensal::kernels::cpu

@@ -18,10 +18,13 @@ COMMENSAL_DEVICE inline Pair<L> exact_sum(typename L::V a, typename L::V b) {
 }
 
 /// x minus the nearest multiple of 4, exactly; 0 from 2^25 on, where all numbers are multiples.
-template <class L>
+/// kModerate: it is below.
+template <class L, bool kModerate>
 COMMENSAL_DEVICE inline typename L::V modulo_4(typename L::V x) {
-  const auto small = L::less(L::abs(x), L::set(0x1p25f));
-  const auto kept = L::select(small, x, L::set(0.0f));
+  auto kept = x;
+  if constexpr (!kModerate) {
+    kept = L::select(L::less(L::abs(x), L::set(0x1p25f)), x, L::set(0.0f));
+  }
   const auto n = L::to_float(L::to_int(L::mul(kept, L::set(0.25f))));
   return L::mul_add(n, L::set(-4.0f), kept);
 }
@@ -40,7 +43,9 @@ struct TwoOverPi {
   typename L::V scaled, part[4];
 };
 
-template <class L>
+/// kModerate: a is below kModerateAngle, so that j is 0.
+constexpr float kModerateAngle = 0x1p24f;
+template <class L, bool kModerate>
 COMMENSAL_DEVICE inline TwoOverPi<L> two_over_pi_for(typename L::V a) {
   static constexpr float kParts[14][4] = {
       {0x1.45f306p-1f, 0x1.b93910p-26f, 0x1.529fc2p-52f, 0x1.d5f47ep-78f},
@@ -57,13 +62,17 @@ COMMENSAL_DEVICE inline TwoOverPi<L> two_over_pi_for(typename L::V a) {
       {0x1.e8fa9ap+1f, 0x1.bb81b6p-25f, 0x1.8a5664p-50f, 0x1.e21c82p-75f},
       {0x1.f534dep+0f, -0x1.f924ecp-27f, 0x1.5993c4p-52f, 0x1.c82100p-79f},
       {0x1.34ddc0p+0f, 0x1.b6c52cp-25f, -0x1.9b0ef2p-50f, 0x1.041fe6p-76f}};
+  TwoOverPi<L> made;
+  for (int k = 0; k < 4; ++k) made.part[k] = L::set(kParts[0][k]);
+  if constexpr (kModerate) {
+    made.scaled = a;
+    return made;
+  }
   // The exponent of a's last bit, in steps of 8.
   auto last = L::sub_int(L::template shift_right<23>(L::bits(a)), L::set_int(127 + 23));
   const auto below = L::less_int(last, L::set_int(0));
   last = L::bits(L::select(below, L::set(0.0f), L::from_bits(last)));
   const auto j = L::template shift_right<3>(last);
-  TwoOverPi<L> made;
-  for (int k = 0; k < 4; ++k) made.part[k] = L::set(kParts[0][k]);
   for (int row = 1; row < 14; ++row) {
     const auto reached = L::less_int(L::set_int(row - 1), j);
     for (int k = 0; k < 4; ++k) {
@@ -86,10 +95,10 @@ COMMENSAL_DEVICE inline void distil(typename L::V (&term)[kTerms]) {
 }
 
 /// For finite a >= 0.
-template <class L>
+template <class L, bool kModerate>
 COMMENSAL_DEVICE inline Angle<L> reduce_angle(typename L::V a) {
   constexpr int kTerms = 7;
-  const TwoOverPi<L> factor = two_over_pi_for<L>(a);
+  const TwoOverPi<L> factor = two_over_pi_for<L, kModerate>(a);
   typename L::V high[4], low[3];
   for (int k = 0; k < 4; ++k) high[k] = L::mul(factor.scaled, factor.part[k]);
   for (int k = 0; k < 3; ++k) {
@@ -99,9 +108,9 @@ COMMENSAL_DEVICE inline Angle<L> reduce_angle(typename L::V a) {
                                 low[2],
                                 high[2],
                                 low[1],
-                                modulo_4<L>(high[1]),
-                                modulo_4<L>(low[0]),
-                                modulo_4<L>(high[0])};
+                                modulo_4<L, kModerate>(high[1]),
+                                modulo_4<L, kModerate>(low[0]),
+                                modulo_4<L, kModerate>(high[0])};
   distil<L>(term);
   distil<L>(term);
   Angle<L> angle;
@@ -161,11 +170,11 @@ template <class L>
 struct SinCos {
   typename L::V sin, cos;
 };
-template <class L>
+template <class L, bool kModerate = false>
 COMMENSAL_DEVICE inline SinCos<L> sin_cos(typename L::V x) {
   const auto a = L::abs(x);
   const auto bad = L::negate(L::less(a, L::from_bits(L::set_int(0x7f800000))));
-  const auto angle = reduce_angle<L>(L::select(bad, L::set(0.0f), a));
+  const auto angle = reduce_angle<L, kModerate>(L::select(bad, L::set(0.0f), a));
   const auto s = sin_of_reduced<L>(angle.r), c = cos_of_reduced<L>(angle.r);
   const auto swapped = has_bit<L, 1>(angle.quadrant), half_turn = has_bit<L, 2>(angle.quadrant);
   const auto sin = L::select(swapped, c, s);
@@ -181,18 +190,18 @@ COMMENSAL_DEVICE inline typename L::V odd(typename L::V x, typename L::V value) 
   return L::select(L::less_int(L::bits(x), L::set_int(0)), L::neg(value), value);
 }
 
-template <class L>
+template <class L, bool kModerate = false>
 COMMENSAL_DEVICE inline typename L::V sin(typename L::V x) {
-  return canonical<L>(odd<L>(x, sin_cos<L>(x).sin));
+  return canonical<L>(odd<L>(x, sin_cos<L, kModerate>(x).sin));
 }
-template <class L>
+template <class L, bool kModerate = false>
 COMMENSAL_DEVICE inline typename L::V cos(typename L::V x) {
-  return canonical<L>(sin_cos<L>(x).cos);
+  return canonical<L>(sin_cos<L, kModerate>(x).cos);
 }
 /// sin / cos.
-template <class L>
+template <class L, bool kModerate = false>
 COMMENSAL_DEVICE inline typename L::V tan(typename L::V x) {
-  const auto both = sin_cos<L>(x);
+  const auto both = sin_cos<L, kModerate>(x);
   return canonical<L>(odd<L>(x, L::div(both.sin, both.cos)));
 }
 

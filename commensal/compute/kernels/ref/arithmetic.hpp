@@ -75,12 +75,21 @@ To convert(From x) {
     return x != From{0};
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     using Limits = std::numeric_limits<To>;
-    if (x != x) return 0;
-    // 2^digits is the first value above the range, exact in every float type.
-    const From end = std::ldexp(From{1}, Limits::digits);
-    if (x >= end) return Limits::max();
-    if (x <= (std::is_signed_v<To> ? -end : From{0})) return Limits::min();
-    return static_cast<To>(x);
+    // 2^digits is the first value above the range, exact in every float type. All is selected, not
+    // branched to: compilers make vectors of it.
+    constexpr From kEnd = From{2} * static_cast<From>(std::uint64_t{1} << (Limits::digits - 1));
+    constexpr From kFirst = std::is_signed_v<To> ? -kEnd : From{0};
+    const bool above = x >= kEnd;
+    From inside = x > kFirst ? x : kFirst;  // NaN: kFirst
+    inside = above ? kFirst : inside;
+    inside = x != x ? From{0} : inside;
+    if constexpr (sizeof(To) < sizeof(std::int32_t)) {
+      const auto whole = static_cast<std::int32_t>(inside);
+      return static_cast<To>(above ? Limits::max() : whole);
+    } else {
+      const To whole = static_cast<To>(inside);
+      return above ? Limits::max() : whole;
+    }
   } else {
     return static_cast<To>(x);
   }

@@ -27,6 +27,18 @@ template <class T>
   }
 }
 
+template <class T>
+[[gnu::always_inline]] inline void pairs_body(const T* a, std::int64_t a_stride, const T* b,
+                                              std::int64_t b_stride, T* acc, std::int64_t count) {
+  if (a_stride == 1 && b_stride == 1) {
+    for (std::int64_t i = 0; i < count; ++i) acc[i] = step(a[i], b[i], acc[i]);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) {
+      acc[i] = step(a[i * a_stride], b[i * b_stride], acc[i]);
+    }
+  }
+}
+
 #if defined(COMMENSAL_WITH_FMA)
 template <class T>
 COMMENSAL_WITH_FMA T chain_fma(T acc, const T* a, std::int64_t a_stride, const T* b,
@@ -37,6 +49,11 @@ template <class T>
 COMMENSAL_WITH_FMA void row_fma(T w, const T* x, std::int64_t x_stride, T* acc,
                                 std::int64_t count) {
   row_body(w, x, x_stride, acc, count);
+}
+template <class T>
+COMMENSAL_WITH_FMA void pairs_fma(const T* a, std::int64_t a_stride, const T* b,
+                                  std::int64_t b_stride, T* acc, std::int64_t count) {
+  pairs_body(a, a_stride, b, b_stride, acc, count);
 }
 bool has_fma() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 #endif
@@ -60,9 +77,21 @@ void step_row(T w, const T* x, std::int64_t x_stride, T* acc, std::int64_t count
   row_body(w, x, x_stride, acc, count);
 }
 
+template <class T>
+void step_pairs(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* acc,
+                std::int64_t count) {
+  if (a_stride == 0) return step_row(*a, b, b_stride, acc, count);
+  if (b_stride == 0) return step_row(*b, a, a_stride, acc, count);
+#if defined(COMMENSAL_WITH_FMA)
+  if (has_fma()) return pairs_fma(a, a_stride, b, b_stride, acc, count);
+#endif
+  pairs_body(a, a_stride, b, b_stride, acc, count);
+}
+
 #define COMMENSAL_CHAIN(T)                                                              \
   template T chain<T>(T, const T*, std::int64_t, const T*, std::int64_t, std::int64_t); \
-  template void step_row<T>(T, const T*, std::int64_t, T*, std::int64_t);
+  template void step_row<T>(T, const T*, std::int64_t, T*, std::int64_t);               \
+  template void step_pairs<T>(const T*, std::int64_t, const T*, std::int64_t, T*, std::int64_t);
 COMMENSAL_CHAIN(float)
 COMMENSAL_CHAIN(double)
 COMMENSAL_CHAIN(std::int32_t)

@@ -42,6 +42,11 @@ T chain(T acc, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_str
 template <class T>
 void step_row(T w, const T* x, std::int64_t x_stride, T* acc, std::int64_t count);
 
+/// The same of two rows: acc[i] = step(a[i * a_stride], b[i * b_stride], acc[i]).
+template <class T>
+void step_pairs(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* acc,
+                std::int64_t count);
+
 /// The same with a pulse.
 template <class T>
 T chain(Pulse& pulse, T acc, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,

@@ -68,13 +68,58 @@ class InRow {
   std::int64_t index_ = 0;
 };
 
+/// Where those of neighbours of a row are, kBlock of them at a time: what stands still is laid out
+/// as often, so that loops over a block go through all inputs alike and compilers make vectors of
+/// them.
+class InBlock {
+ public:
+  static constexpr std::int64_t kBlock = 64;
+
+  InBlock(const Call& call, const shape_inference::BroadcastRows& rows, std::int64_t row)
+      : count_(call.inputs.size()) {
+    for (int i = 0; i < static_cast<int>(count_); ++i) {
+      if (!call.has(i)) continue;
+      const auto k = static_cast<std::size_t>(i);
+      const auto size = static_cast<std::size_t>(tensor::traits(call.in(i).dtype()).size);
+      first_[k] = call.in(i).bytes().data() + rows.offset(i, row) * static_cast<std::int64_t>(size);
+      steps_[k] = rows.step(i) * static_cast<std::int64_t>(size);
+      if (steps_[k] != 0) continue;
+      for (std::size_t at = 0; at < kBlock * size; at += size) {
+        std::memcpy(same_[k].data() + at, first_[k], size);
+      }
+    }
+  }
+  /// To the block from element `from` of the row on.
+  void begin(std::int64_t from) {
+    for (std::size_t k = 0; k < count_; ++k) {
+      base_[k] = steps_[k] == 0 ? same_[k].data() : first_[k] + from * steps_[k];
+    }
+  }
+  void move_to(std::int64_t index) { index_ = index; }
+  template <class U>
+  U stored(int input) const {
+    return reinterpret_cast<const U*>(base_[static_cast<std::size_t>(input)])[index_];
+  }
+
+ private:
+  static constexpr std::size_t kInputs = shape_inference::BroadcastRows::kInputsMax;
+  static constexpr std::size_t kWidest = 8;
+  std::size_t count_;
+  std::array<const std::uint8_t*, kInputs> first_{}, base_{};
+  std::array<std::int64_t, kInputs> steps_{};
+  std::array<std::array<std::uint8_t, kBlock * kWidest>, kInputs> same_;
+  std::int64_t index_ = 0;
+};
+
 /// The inputs of one output element.
 template <class T, class Place = Anywhere>
 class Operands {
  public:
-  Operands(const Call& call, Place place) : call_(call), place_(std::move(place)) {}
+  template <class... From>
+  explicit Operands(const Call& call, const From&... from) : call_(call), place_(call, from...) {}
 
   void move_to(std::int64_t index) { place_.move_to(index); }
+  Place& place() { return place_; }
   int count() const { return static_cast<int>(call_.inputs.size()); }
   bool has(int input) const { return call_.has(input); }
   Compute<T> operator()(int input) const { return load(stored<T>(input)); }
@@ -148,7 +193,7 @@ struct ElementwisePlan {
 
   Scalar element(const Call& call, int, std::int64_t index) const {
     return visit(typename Op::In{}, dtype, [&]<class T>() {
-      Operands<T> operands(call, {call, broadcast});
+      Operands<T> operands(call, broadcast);
       return scalar_of(at(operands, index));
     });
   }
@@ -159,7 +204,7 @@ struct ElementwisePlan {
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(typename Op::In{}, dtype, [&]<class T>() {
-      Operands<T> operands(call, {call, broadcast});
+      Operands<T> operands(call, broadcast);
       const auto y = outputs[0].mutable_data<Out<Op, T>>();
       for (std::size_t i = 0; i < y.size(); ++i) {
         call.pulse();
@@ -177,16 +222,35 @@ struct ElementwisePlan {
       auto* const y = outputs[0].mutable_data<Out<Op, T>>().data();
       rows.for_each(threads, [&](std::int64_t row, std::int64_t from, std::int64_t to) {
         auto* const of_row = y + row * rows.inner();
+        constexpr std::int64_t kLong = 4 * InBlock::kBlock;  // what pays for laying out
+        if (to - from >= kLong) from = fill_blocks<T>(call, rows, row, of_row, from, to);
         if (rows.all_run()) {
-          fill(Operands<T, InRow<true>>(call, {call, rows, row}), of_row, from, to);
+          fill(Operands<T, InRow<true>>(call, rows, row), of_row, from, to);
         } else {
-          fill(Operands<T, InRow<false>>(call, {call, rows, row}), of_row, from, to);
+          fill(Operands<T, InRow<false>>(call, rows, row), of_row, from, to);
         }
       });
     });
   }
 
  private:
+  // Whole blocks of [from, to); where they end. By way of a block of its own, which is nobody's.
+  template <class T>
+  std::int64_t fill_blocks(const Call& call, const shape_inference::BroadcastRows& rows,
+                           std::int64_t row, Out<Op, T>* y, std::int64_t from,
+                           std::int64_t to) const {
+    constexpr std::int64_t kBlock = InBlock::kBlock;
+    Operands<T, InBlock> operands(call, rows, row);
+    std::array<Out<Op, T>, kBlock> made;
+    for (; from + kBlock <= to; from += kBlock) {
+      operands.place().begin(from);
+      for (std::size_t k = 0; k < kBlock; ++k) {
+        made[k] = at(operands, static_cast<std::int64_t>(k));
+      }
+      std::memcpy(y + from, made.data(), sizeof made);
+    }
+    return from;
+  }
   template <class T, class P>
   void fill(Operands<T, P> operands, Out<Op, T>* y, std::int64_t from, std::int64_t to) const {
     for (std::int64_t i = from; i < to; ++i) y[i] = at(operands, i);

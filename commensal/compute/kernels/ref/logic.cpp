@@ -19,11 +19,11 @@ struct Test {
 
 struct And {
   using In = Types<bool>;
-  static bool of(bool x, bool y) { return x && y; }
+  static bool of(bool x, bool y) { return (x & y) != 0; }
 };
 struct Or {
   using In = Types<bool>;
-  static bool of(bool x, bool y) { return x || y; }
+  static bool of(bool x, bool y) { return (x | y) != 0; }
 };
 struct Xor {
   using In = Types<bool>;

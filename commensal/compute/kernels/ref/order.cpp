@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is found by comparing elements: TopK, NonZero, Unique.
+#include <algorithm>
 #include <commensal/compute/kernels/ref/fold_rows.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
@@ -125,24 +126,59 @@ struct TopKPlan {
   }
 
  private:
-  // Compares whole numbers, each element's looked up once.
+  // Compares whole numbers, each element's looked up once: those of 32 bits together with where it
+  // is as one, the least first.
   template <class T, bool kLargest>
   Positions sorted(Pulse& pulse, const T* x, std::int64_t outer, std::int64_t inner) const {
     using Key = ExtremeKey<Compute<T>, kLargest>;
+    const auto at = [&](std::int64_t i) {
+      pulse();
+      return Key::of(load(x[view.position(outer, i, inner)]));
+    };
+    Positions order;
+    order.reserve(static_cast<std::size_t>(kept.length));
+    if (sizeof(typename Key::Key) <= 4 && view.length <= UINT32_MAX) {
+      using Words = std::vector<std::uint64_t>;
+      constexpr std::int64_t kLeast = std::numeric_limits<typename Key::Key>::lowest();
+      constexpr std::int64_t kMost = std::numeric_limits<typename Key::Key>::max();
+      Words words;
+      words.reserve(static_cast<std::size_t>(view.length));
+      for (std::int64_t i = 0; i < view.length; ++i) {
+        const auto key = static_cast<std::int64_t>(at(i));
+        const auto rank = static_cast<std::uint64_t>(kLargest ? kMost - key : key - kLeast);
+        words.push_back(rank << 32 | static_cast<std::uint64_t>(i));
+      }
+      sort_first(words, [&pulse](std::uint64_t a, std::uint64_t b) {
+        pulse();
+        return a < b;
+      });
+      for (std::int64_t i = 0; i < kept.length; ++i) {
+        order.push_back(static_cast<std::int64_t>(words[static_cast<std::size_t>(i)] & UINT32_MAX));
+      }
+      return order;
+    }
     std::vector<std::pair<typename Key::Key, std::int64_t>> keys;
     keys.reserve(static_cast<std::size_t>(view.length));
-    for (std::int64_t i = 0; i < view.length; ++i) {
-      pulse();
-      keys.emplace_back(Key::of(load(x[view.position(outer, i, inner)])), i);
-    }
-    const auto end = keys.begin() + kept.length;
-    std::partial_sort(keys.begin(), end, keys.end(), [&pulse](const auto& a, const auto& b) {
+    for (std::int64_t i = 0; i < view.length; ++i) keys.emplace_back(at(i), i);
+    sort_first(keys, [&pulse](const auto& a, const auto& b) {
       pulse();
       return a.first == b.first ? a.second < b.second : Key::is_better(a.first, b.first);
     });
-    Positions order;
-    for (auto at = keys.begin(); at != end; ++at) order.push_back(at->second);
+    for (std::int64_t i = 0; i < kept.length; ++i) {
+      order.push_back(keys[static_cast<std::size_t>(i)].second);
+    }
     return order;
+  }
+  // The first that are kept; no two are equal. Few of many are soon found by a heap.
+  template <class Items, class Before>
+  void sort_first(Items& items, const Before& before) const {
+    constexpr std::int64_t kFew = 64, kOneIn = 24;
+    const auto end = items.begin() + kept.length;
+    if (kept.length <= kFew || kept.length <= view.length / kOneIn) {
+      return std::partial_sort(items.begin(), end, items.end(), before);
+    }
+    if (end != items.end()) std::nth_element(items.begin(), end, items.end(), before);
+    std::sort(items.begin(), end, before);
   }
 };
 

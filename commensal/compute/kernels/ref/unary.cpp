@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one input.
+#include <bit>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/elementwise.hpp>
 
@@ -37,8 +38,18 @@ struct Sign {
   Compute<T> value(const Operands<T, P>& in) const {
     using C = Compute<T>;
     const C x = in(0);
-    if (x != x) return x;
-    return static_cast<C>(static_cast<C>(x > C{0}) - static_cast<C>(x < C{0}));
+    if constexpr (std::is_floating_point_v<C>) {
+      // By its bits, without a branch, so that compilers make vectors of it. A NaN stays one.
+      using Bits = std::conditional_t<sizeof(C) == 8, std::uint64_t, std::uint32_t>;
+      constexpr Bits kSign = Bits{1} << (8 * sizeof(C) - 1);
+      constexpr auto kInfinity = std::bit_cast<Bits>(std::numeric_limits<C>::infinity());
+      const auto bits = std::bit_cast<Bits>(x);
+      const Bits magnitude = bits & ~kSign, one = (bits & kSign) | std::bit_cast<Bits>(C{1});
+      const Bits made = magnitude == 0 ? Bits{0} : one;
+      return std::bit_cast<C>(magnitude > kInfinity ? bits : made);
+    } else {
+      return static_cast<C>(static_cast<C>(x > C{0}) - static_cast<C>(x < C{0}));
+    }
   }
 };
 struct Not {

@@ -40,7 +40,7 @@ class Broadcast {
 /// still.
 class BroadcastRows {
  public:
-  static constexpr std::size_t kInputsMax = 4;
+  static constexpr std::size_t kInputsMax = 8;
   /// Checked: no more inputs. Both must outlive it.
   BroadcastRows(const Broadcast& broadcast, const Call& call);
 

@@ -84,7 +84,7 @@ inline std::optional<Sample> random_binary(Draw& draw, const Tensor& x) {
 
 inline std::optional<Sample> random_variadic(Draw& draw, const Tensor& x) {
   Sample made{draw.of({"Sum", "Mean", "Max", "Min"}), 17, {x}};
-  for (std::int64_t more = draw.number(0, 3); more > 0; --more) {
+  for (std::int64_t more = draw.number(0, draw.one_in(5) ? 9 : 3); more > 0; --more) {
     made.inputs.push_back(random_over(draw, x));
   }
   return made;
@@ -253,9 +253,20 @@ inline std::optional<Sample> random_along(Draw& draw, const Tensor& x) {
           {x, scalar_of(random_axis(draw, x))},
           attributes_of({{"exclusive", draw.number(0, 1)}, {"reverse", draw.number(0, 1)}})};
     case 1:
-      return Sample{draw.of({"ArgMax", "ArgMin"}), 17, {x}, along};
-    case 2:
-      return Sample{"TopK", 17, {x, list_of({draw.number(0, 3)})}, along, 2};
+      return Sample{draw.of({"ArgMax", "ArgMin"}),
+                    17,
+                    {x},
+                    attributes_of({{"axis", random_axis(draw, x)},
+                                   {"select_last_index", draw.number(0, 1)}})};
+    case 2: {
+      const std::int64_t axis = random_axis(draw, x);
+      const std::int64_t most = x.shape().rank() > 0 && draw.one_in(2) ? dim_at(x, axis) : 3;
+      return Sample{"TopK",
+                    17,
+                    {x, list_of({draw.number(0, most)})},
+                    attributes_of({{"axis", axis}, {"largest", draw.number(0, 1)}}),
+                    2};
+    }
     default:
       break;
   }

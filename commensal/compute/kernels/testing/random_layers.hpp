@@ -106,7 +106,7 @@ inline std::optional<Sample> random_normalisation(Draw& draw, const Tensor& x) {
   if (x.shape().rank() < 2) return std::nullopt;
   const tensor::Shape c = {x.shape()[1]};
   const auto weights = [&] { return random_weights(draw, x.dtype(), c); };
-  switch (draw.number(0, 3)) {
+  switch (draw.number(0, 6)) {
     case 0: {
       const Tensor scale = weights(), bias = weights(), mean = weights();
       return Sample{"BatchNormalization", 13, {x, scale, bias, mean, weights()}};
@@ -116,7 +116,28 @@ inline std::optional<Sample> random_normalisation(Draw& draw, const Tensor& x) {
       return Sample{"InstanceNormalization", 13, {x, scale, weights()}};
     }
     case 2:
-      return Sample{"LRN", 13, {x}, attributes_of({{"size", draw.number(1, 5)}})};
+      return Sample{
+          "LRN", 13, {x}, attributes_of({{"size", draw.number(1, draw.one_in(4) ? 40 : 5)}})};
+    case 3:
+      return Sample{"LpNormalization",
+                    13,
+                    {x},
+                    attributes_of({{"axis", random_axis(draw, x)}, {"p", draw.number(1, 2)}})};
+    case 4: {
+      Ints axes;
+      for (int i = 0; i < x.shape().rank(); ++i) {
+        if (draw.one_in(2)) axes.push_back(draw.one_in(2) ? i : i - x.shape().rank());
+      }
+      return Sample{"MeanVarianceNormalization", 13, {x}, attributes_of({{"axes", axes}})};
+    }
+    case 5: {
+      const Ints all = dims_of(x);
+      const std::int64_t from = draw.number(0, x.shape().rank() - 1);
+      Ints scale(all.begin() + from, all.end());
+      if (draw.one_in(4)) scale[0] = 1;
+      const Tensor by = random_weights(draw, x.dtype(), shape_of(scale));
+      return Sample{"RMSNormalization", 23, {x, by}, attributes_of({{"axis", from}})};
+    }
     default:
       break;
   }

@@ -1,20 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <commensal/compute/kernels/testing/random_layers.hpp>
+#include <string>
+#include <string_view>
 
 /// Random calls of operators that few graphs have, for the property tests of operators alone.
 namespace commensal::kernels::testing {
 
+/// Terms of random labels, few of which are long, so that operands share some; an output of some of
+/// them, or none that says so.
 inline std::optional<Sample> random_einsum(Draw& draw, const Tensor& x) {
-  if (x.shape().rank() != 2) return std::nullopt;
-  const std::int64_t k = x.shape()[1];
-  const std::string equation =
-      draw.of({"ij,jk->ik", "ij,jk->ki", "ij,jk", "ij,jk->j", "ij->ji", "ij->", "...j,jk->...k"});
-  Sample made{"Einsum", 12, {x}, attributes_of({{"equation", equation}})};
-  if (equation.find(',') != std::string::npos) {
-    made.inputs.push_back(random_weights(draw, x.dtype(), {k, draw.number(1, 6)}));
+  constexpr std::string_view kLabels = "cAkbzi";
+  std::array<std::int64_t, kLabels.size()> extents{};
+  for (auto& extent : extents) extent = draw.one_in(3) ? draw.number(1, 40) : draw.number(1, 6);
+  if (draw.one_in(12)) extents[0] = 0;
+  if (draw.one_in(8)) extents[1] = draw.number(500, 1100);
+  Sample made{"Einsum", 12, {}};
+  std::string equation, all;
+  const std::int64_t operands = draw.one_in(4) ? draw.number(1, 4) : 2;
+  const bool ellipsis = draw.one_in(5);
+  for (std::int64_t o = 0; o < operands; ++o) {
+    Ints dims;
+    std::string term;
+    for (std::int64_t left = draw.number(1, operands > 2 ? 3 : 4); left > 0; --left) {
+      const auto label = static_cast<std::size_t>(draw.number(0, kLabels.size() - 1));
+      if (term.find(kLabels[label]) != std::string::npos && !draw.one_in(6)) continue;
+      term += kLabels[label];
+      dims.push_back(draw.one_in(12) ? 1 : extents[label]);
+    }
+    all += term;
+    if (ellipsis && draw.one_in(2)) {
+      term += "...";
+      dims.push_back(extents[2]);
+    }
+    equation += (o == 0 ? "" : ",") + term;
+    const tensor::Shape shape = shape_of(dims);
+    if (shape.elements() > 20'000) return std::nullopt;
+    made.inputs.push_back(random_of(draw, x.dtype(), shape, random_blend(draw)));
   }
+  if (!draw.one_in(5)) {
+    std::string output;
+    for (const char label : kLabels) {
+      if (all.find(label) == std::string::npos || draw.one_in(3)) continue;
+      const auto at = draw.number(0, static_cast<std::int64_t>(output.size()));
+      output.insert(static_cast<std::size_t>(at), 1, label);
+    }
+    equation += "->" + output + (ellipsis ? "..." : "");
+  }
+  made.attributes.set("equation", equation);
   return made;
 }
 
@@ -105,9 +140,56 @@ inline std::optional<Sample> random_picking(Draw& draw, const Tensor& x) {
   return Sample{"CastLike", 15, {x, like}};
 }
 
+/// Few queries or many, of one head of keys or several, with a mask, a cache and padding or
+/// without.
+inline std::optional<Sample> random_attention(Draw& draw, const Tensor& x) {
+  const std::int64_t batch = draw.number(1, 3), kv_heads = draw.number(1, 3);
+  const std::int64_t heads = kv_heads * draw.number(1, 3);
+  const std::int64_t queries = draw.number(0, 20), fresh = draw.number(0, draw.one_in(3) ? 70 : 9);
+  const std::int64_t past = draw.one_in(3) ? draw.number(0, 9) : 0;
+  const std::int64_t width = draw.number(1, 40), v_width = draw.number(1, 40);
+  const bool flat = draw.one_in(2);
+  const auto tensor = [&](std::int64_t of, std::int64_t length, std::int64_t each) {
+    const Ints dims = flat ? Ints{batch, length, of * each} : Ints{batch, of, length, each};
+    return random_of(draw, x.dtype(), shape_of(dims), random_blend(draw));
+  };
+  const Tensor q = tensor(heads, queries, width), k = tensor(kv_heads, fresh, width);
+  Sample made{"Attention", 24, {q, k, tensor(kv_heads, fresh, v_width)}};
+  if (flat) {
+    made.attributes.set("q_num_heads", heads);
+    made.attributes.set("kv_num_heads", kv_heads);
+  }
+  made.attributes.set("is_causal", draw.number(0, 1));
+  if (draw.one_in(3)) made.attributes.set("softcap", draw.real(0.1f, 3));
+  if (draw.one_in(3)) made.attributes.set("scale", draw.real(-1, 1));
+  Ints mask = {batch, heads, queries, past + fresh};
+  for (auto& dim : mask) dim = draw.one_in(3) ? 1 : dim;
+  if (draw.one_in(4)) mask[3] = draw.number(0, past + fresh);
+  const auto lost = draw.one_in(2) ? draw.number(0, 3) : 0;
+  mask.erase(mask.begin(), mask.begin() + lost);
+  constexpr tensor::DType kMasks[] = {tensor::DType::kBool, tensor::DType::kFloat32,
+                                      tensor::DType::kFloat16, tensor::DType::kInt32};
+  const tensor::DType of_mask = draw.of(kMasks);
+  const bool masked = draw.one_in(2);
+  made.inputs.push_back(masked ? random_of(draw, of_mask, shape_of(mask), random_blend(draw))
+                               : Tensor());
+  if (past > 0) {
+    made.inputs.push_back(
+        random_of(draw, x.dtype(), {batch, kv_heads, past, width}, random_blend(draw)));
+    made.inputs.push_back(
+        random_of(draw, x.dtype(), {batch, kv_heads, past, v_width}, random_blend(draw)));
+  } else if (draw.one_in(3)) {
+    Ints lengths;
+    for (std::int64_t n = 0; n < batch; ++n) lengths.push_back(draw.number(0, fresh));
+    made.inputs.insert(made.inputs.end(), {Tensor(), Tensor(), list_of(lengths)});
+  }
+  made.outputs = static_cast<int>(draw.number(1, 4));
+  return made;
+}
+
 inline constexpr NamedRecipe kRareRecipes[] = {
     {"einsum", random_einsum},       {"grid", random_grid},       {"loss", random_loss},
-    {"recurrent", random_recurrent}, {"picking", random_picking},
+    {"recurrent", random_recurrent}, {"picking", random_picking}, {"attention", random_attention},
 };
 
 }  // namespace commensal::kernels::testing

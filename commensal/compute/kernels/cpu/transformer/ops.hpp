@@ -10,6 +10,9 @@ namespace commensal::kernels::cpu {
 core::Result<std::vector<TensorType>> infer_attention(const Call& call);
 core::Result<void> attention(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
+// onnx_attention.cpp: of the model's graph
+core::Result<void> onnx_attention(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
 // steps.cpp
 /// y = (x - mean) / sqrt(variance + epsilon) * scale + bias over the last dimension, as opsets
 /// before 17 write it. Inputs: x [..., n], scale [n], bias [n]. Attribute: epsilon.

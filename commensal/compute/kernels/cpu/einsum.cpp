@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Einsum of two operands as products of matrices: labels of both operands and the output count the
+// products, those of the output and one operand are rows or columns, those that are summed are the
+// depth, in the order of the chain.
+#include <algorithm>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
+#include <commensal/compute/kernels/cpu/transformer/pack_across.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/shape_inference/einsum.hpp>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+using shape_inference::Einsum;
+using Loops = std::vector<Einsum::Loop>;
+
+constexpr std::int64_t kRows = 128, kColumns = 192, kDepth = 512;  // of a block
+constexpr std::size_t kOutput = 2;
+
+/// The equation as products; `left` is the operand whose labels are the rows, so that the output's
+/// last label is one of the columns where it can be.
+struct Products {
+  Loops batches, rows, columns, depth;
+  std::size_t left = 0, right = 1;
+
+  explicit Products(const Einsum& e) {
+    Einsum::Labels labels[2], both;
+    for (const char label : e.output) {
+      const bool first = e.step(0, label) != 0, second = e.step(1, label) != 0;
+      (first == second ? both : labels[second ? 1 : 0]) += label;
+    }
+    const auto last_of = [&](const Einsum::Labels& some) {
+      return some.empty() ? 0 : e.output.find(some.back()) + 1;
+    };
+    if (last_of(labels[0]) > last_of(labels[1])) std::swap(left, right);
+    batches = e.loops(both);
+    rows = e.loops(labels[left]);
+    columns = e.loops(labels[right]);
+    depth = e.loops(e.summed);
+  }
+  bool pays() const {
+    return Einsum::turns(rows) > 1 && Einsum::turns(columns) > 1 &&
+           Einsum::turns(rows) * Einsum::turns(columns) >= 32;
+  }
+};
+
+/// Where entries [from, from + count) lie, beyond the first of all.
+class Places {
+ public:
+  Places(const Loops& loops, std::size_t view, std::int64_t from, std::int64_t count) {
+    at_.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t i = from; i < from + count; ++i) {
+      at_.push_back(Einsum::place(loops, view, i));
+      even_ = even_ && at_.back() == at_[0] + (i - from) * step();
+    }
+  }
+  /// Whether all are as far apart as the first two.
+  bool even() const { return even_; }
+  std::int64_t step() const { return at_.size() > 1 ? at_[1] - at_[0] : 0; }
+  std::int64_t count() const { return static_cast<std::int64_t>(at_.size()); }
+  std::int64_t operator[](std::int64_t i) const { return at_[static_cast<std::size_t>(i)]; }
+
+ private:
+  std::vector<std::int64_t> at_;
+  bool even_ = true;
+};
+
+/// Entries by depth in panels of `tile`, as pack_across has them.
+void pack(const CpuKernels& kernels, const float* from, const Places& entries, const Places& depth,
+          int tile, float* to) {
+  if (depth.count() == 0) return;
+  if (entries.even() && depth.even()) {
+    const MatrixView view{from + entries[0] + depth[0], entries.step(), depth.step()};
+    return pack_across(kernels, view, entries.count(), depth.count(), tile, to);
+  }
+  for (std::int64_t i = 0; i < entries.count(); i += tile) {
+    const std::int64_t used = std::min<std::int64_t>(tile, entries.count() - i);
+    for (std::int64_t k = 0; k < depth.count(); ++k, to += tile) {
+      for (std::int64_t j = 0; j < used; ++j) to[j] = from[entries[i + j] + depth[k]];
+      std::fill(to + used, to + tile, 0.0f);
+    }
+  }
+}
+
+class EinsumBlocks {
+ public:
+  EinsumBlocks(const Call& call, const Einsum& e, const Products& products, Isa isa, float* y)
+      : p_(products),
+        kernels_(kernels_for(isa)),
+        a_(call.in(static_cast<int>(p_.left)).data<float>().data()),
+        b_(call.in(static_cast<int>(p_.right)).data<float>().data()),
+        y_(y),
+        rows_(Einsum::turns(p_.rows)),
+        columns_(Einsum::turns(p_.columns)),
+        depth_(e.depth()) {
+    down_ = ceil_div(rows_, kRows);
+    across_ = ceil_div(columns_, kColumns);
+    const std::int64_t deep = std::min(depth_, kDepth), high = std::min(rows_, kRows);
+    const std::int64_t wide = std::min(columns_, kColumns);
+    right_ = packed_across_floats(high, deep, kernels_.tile_rows);
+    made_ = right_ + packed_across_floats(wide, deep, kernels_.tile_columns) + kernels_.lanes;
+    floats_ = made_ + high * kColumns + kernels_.lanes;
+  }
+  std::int64_t tasks() const { return Einsum::turns(p_.batches) * down_ * across_; }
+  std::int64_t floats() const { return floats_; }
+
+  void run(const ThreadPool& threads, std::int64_t task, float* scratch) const {
+    const std::int64_t batch = task / across_ / down_;
+    const std::int64_t row = task / across_ % down_ * kRows, column = task % across_ * kColumns;
+    const std::int64_t high = std::min(kRows, rows_ - row);
+    const std::int64_t wide = std::min(kColumns, columns_ - column);
+    const Places to_rows(p_.rows, kOutput, row, high);
+    const Places to_columns(p_.columns, kOutput, column, wide);
+    float* const y = y_ + Einsum::place(p_.batches, kOutput, batch);
+    const bool in_place =
+        to_rows.even() && to_columns.even() && (wide == 1 || to_columns.step() == 1);
+    float* const to = in_place ? y + to_rows[0] + to_columns[0] : scratch + made_;
+    const std::int64_t to_step = in_place ? to_rows.step() : kColumns;
+    const Places from_rows(p_.rows, p_.left, row, high);
+    const Places from_columns(p_.columns, p_.right, column, wide);
+    std::int64_t k = 0;
+    do {  // once even for a depth of 0
+      const std::int64_t deep = std::min(kDepth, depth_ - k);
+      pack(kernels_, a_ + Einsum::place(p_.batches, p_.left, batch), from_rows,
+           Places(p_.depth, p_.left, k, deep), kernels_.tile_rows, scratch);
+      pack(kernels_, b_ + Einsum::place(p_.batches, p_.right, batch), from_columns,
+           Places(p_.depth, p_.right, k, deep), kernels_.tile_columns, scratch + right_);
+      multiply_packed({scratch, scratch + right_, high, wide, deep, k > 0, k + deep == depth_}, to,
+                      to_step);
+      k += deep;
+      threads.yield();
+    } while (k < depth_);
+    for (std::int64_t r = 0; r < high && !in_place; ++r) {
+      for (std::int64_t c = 0; c < wide; ++c) y[to_rows[r] + to_columns[c]] = to[r * to_step + c];
+    }
+  }
+
+ private:
+  struct Block {
+    const float *left, *right;
+    std::int64_t rows, columns, depth;
+    bool resume, finish;
+  };
+  void multiply_packed(const Block& block, float* to, std::int64_t to_step) const {
+    constexpr std::int64_t kStepsMax = 256;  // leaves room in the first cache
+    for (std::int64_t j = 0; j < block.columns; j += kernels_.tile_columns) {
+      GemmPanel g;
+      g.a_panel_step = block.depth * kernels_.tile_rows;
+      g.a_step = kernels_.tile_rows;
+      g.b_step = kernels_.tile_columns;
+      g.c = to + j;
+      g.c_step = to_step;
+      g.rows = block.rows;
+      g.columns =
+          static_cast<int>(std::min<std::int64_t>(kernels_.tile_columns, block.columns - j));
+      std::int64_t k = 0;
+      do {
+        g.depth = std::min(kStepsMax, block.depth - k);
+        g.a = block.left + k * g.a_step;
+        g.b = block.right + j * block.depth + k * g.b_step;
+        g.resume = block.resume || k > 0;
+        k += g.depth;
+        g.finish = block.finish && k == block.depth;
+        kernels_.gemm(g);
+      } while (k < block.depth);
+    }
+  }
+
+  const Products& p_;
+  const CpuKernels& kernels_;
+  const float *a_, *b_;
+  float* y_;
+  std::int64_t rows_, columns_, depth_, down_ = 1, across_ = 1;
+  std::int64_t right_ = 0, made_ = 0, floats_ = 0;
+};
+
+}  // namespace
+
+core::Result<void> einsum(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  const bool two = call.inputs.size() == 2 && call.in(0).dtype() == tensor::DType::kFloat32;
+  if (!two || outputs[0].elements() == 0) return ref::kEinsum.best()(call, outputs, ws);
+  COMMENSAL_ASSIGN(const Einsum e, shape_inference::einsum_of(call));
+  const Products products(e);
+  if (!products.pays()) return ref::kEinsum.best()(call, outputs, ws);
+  const EinsumBlocks blocks(call, e, products, ws.isa, outputs[0].mutable_data<float>().data());
+  return run_with_scratch(ws, blocks.tasks(), blocks.floats(), [&](std::int64_t i, float* scratch) {
+    blocks.run(ws.threads, i, scratch);
+  });
+}
+
+}  // namespace commensal::kernels::cpu

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <commensal/compute/kernels/operator.hpp>
+
+namespace commensal::kernels::cpu {
+
+/// Folds of many elements into one, each over the elements of a row or over those of a column.
+/// Sums are in 32 lanes, of which position p belongs to lane p mod 32; extremes have the order of
+/// ref/fold.hpp. The results' NaNs are canonical.
+enum class Fold { kSum, kSumOfMagnitudes, kSumOfSquares, kSumOfDeviations, kMaximum, kMinimum };
+inline constexpr std::size_t kFolds = 6;
+
+/// kSumOfDeviations: of (x - shift)^2.
+struct FoldKernel {
+  static constexpr int kLanes = 32;
+  /// Adds `count` elements, a multiple of 32 but for the last ones, to what `lanes` (32 words)
+  /// holds; `begin`: it holds nothing yet.
+  void (*row)(const float* x, std::int64_t count, const float* shift, bool begin,
+              float* lanes) = nullptr;
+  float (*total)(const float* lanes) = nullptr;
+  /// y[i] of x[rows[p] + i] for p in [0, count), at least 1; shift[i] is that of column i.
+  void (*columns)(const float* x, const std::int64_t* rows, std::int64_t count, const float* shift,
+                  float* y, std::int64_t columns) = nullptr;
+};
+
+struct FoldKernels {
+  std::array<FoldKernel, kFolds> folds{};  // by Fold
+  /// The first of `count` elements with the bits of `value` (any NaN for NaN); count if none has.
+  std::int64_t (*find)(const float* x, std::int64_t count, float value) = nullptr;
+  /// Position of the first largest (smallest) of each column: where[i] of x[rows[p] + i].
+  using PlacesFn = void (*)(const float* x, const std::int64_t* rows, std::int64_t count,
+                            std::int64_t* where, std::int64_t columns);
+  PlacesFn where_largest = nullptr, where_smallest = nullptr;
+
+  const FoldKernel& of(Fold fold) const { return folds[static_cast<std::size_t>(fold)]; }
+};
+
+const FoldKernels& fold_kernels_for(Isa isa);
+
+}  // namespace commensal::kernels::cpu
