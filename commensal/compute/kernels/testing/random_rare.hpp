@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/kernels/testing/random_layers.hpp>
+#include <commensal/compute/kernels/testing/random_sampling.hpp>
 
 /// Random calls of operators that few graphs have, for the property tests of operators alone.
 namespace commensal::kernels::testing {
@@ -107,7 +107,9 @@ inline std::optional<Sample> random_picking(Draw& draw, const Tensor& x) {
 
 inline constexpr NamedRecipe kRareRecipes[] = {
     {"einsum", random_einsum},       {"grid", random_grid},       {"loss", random_loss},
-    {"recurrent", random_recurrent}, {"picking", random_picking},
+    {"recurrent", random_recurrent}, {"picking", random_picking}, {"resizing", random_resizing},
+    {"sampling", random_sampling},   {"columns", random_columns}, {"putting", random_putting},
+    {"finding", random_finding},     {"bending", random_bending},
 };
 
 }  // namespace commensal::kernels::testing
