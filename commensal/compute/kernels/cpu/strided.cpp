@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/compute/kernels/cpu/interleaved.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/strided.hpp>
 #include <cstring>
@@ -146,6 +147,32 @@ void copy_matrices(const Bytes& bytes, const std::vector<Axis>& outer, const Axi
   });
 }
 
+bool is_few(std::int64_t size) { return size >= 2 && size <= 4; }
+
+/// Such a matrix of few rows or few columns of small elements, all of them side by side.
+bool copy_interleaved(const Bytes& bytes, const std::vector<Axis>& outer, const Axis& across,
+                      const Axis& along, Workspace& ws) {
+  const bool apart = is_few(along.size) && across.in == along.size;
+  const bool together = is_few(across.size) && along.out == across.size;
+  if (bytes.size > 2 || !(apart || together)) return false;
+  const InterleavedKernels& kernels = interleaved_kernels_for(ws.isa, bytes.size);
+  const std::int64_t parts = apart ? along.size : across.size;
+  const std::int64_t count = apart ? across.size : along.size;
+  const std::int64_t a_task = kTaskBytes / parts / bytes.size, tasks = ceil_div(count, a_task);
+  ws.threads.run(places_of(outer) * tasks, [&](std::int64_t task) {
+    const Offsets at = offsets_of(outer, task / tasks);
+    const std::int64_t first = task % tasks * a_task;
+    Interleaved part;
+    part.from = bytes.from + (at.in + first * (apart ? parts : 1)) * bytes.size;
+    part.to = bytes.to + (at.out + first * (apart ? 1 : parts)) * bytes.size;
+    part.step = apart ? along.out : across.in;
+    part.parts = static_cast<int>(parts);
+    part.count = std::min(a_task, count - first);
+    (apart ? kernels.take_apart : kernels.put_together)(part);
+  });
+  return true;
+}
+
 }  // namespace
 
 void copy_strided(const StridedCopy& copy, std::int64_t size, const std::uint8_t* from,
@@ -162,6 +189,7 @@ void copy_strided(const StridedCopy& copy, std::int64_t size, const std::uint8_t
   if (along != axes.end() && last.in > 0 && last.out == 1) {
     const Axis found = *along;
     axes.erase(along);
+    if (copy_interleaved(bytes, axes, last, found, ws)) return;
     return copy_matrices(bytes, axes, last, found, ws);
   }
   const BlockFn block_fn = block_of(size);

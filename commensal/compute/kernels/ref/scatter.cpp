@@ -3,6 +3,7 @@
 // row-major order of the updates, so that of several for one place the last one stays.
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/runs.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/kernels/shape_inference/indexing.hpp>
@@ -119,6 +120,43 @@ struct ScatterPlan {
       }
     });
   }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    if (data >= 0) {
+      copy_whole(threads, call.in(data).bytes(), outputs[0].mutable_bytes().data());
+    } else {
+      fill_elements(threads, outputs[0], 0);
+    }
+    call.pulse = Pulse(&threads);
+    visit(Everything{}, to.dtype, [&]<class T>() {
+      T* const y = outputs[0].mutable_data<T>().data();
+      const T* const from = call.in(updates).data<T>().data();
+      if (join == Join::kReplace) return put_runs<Join::kReplace>(call.pulse, from, y);
+      if (join == Join::kAdd) return put_runs<Join::kAdd>(call.pulse, from, y);
+      if (join == Join::kMul) return put_runs<Join::kMul>(call.pulse, from, y);
+      if (join == Join::kMax) return put_runs<Join::kMax>(call.pulse, from, y);
+      put_runs<Join::kMin>(call.pulse, from, y);
+    });
+  }
+
+ private:
+  // One after the other: there may be several for a place.
+  template <Join kJoin, class T>
+  void put_runs(Pulse& pulse, const T* from, T* y) const {
+    constexpr std::int64_t kPiece = 1 << 13;
+    for (std::size_t r = 0; r < targets.size(); ++r, from += slice) {
+      if (targets[r] < 0) continue;
+      T* const place = y + targets[r];
+      for (std::int64_t i = 0; i < slice; i += kPiece) {
+        const std::int64_t end = std::min(slice, i + kPiece);
+        pulse(end - i);
+        if constexpr (kJoin == Join::kReplace) {
+          std::copy(from + i, from + end, place + i);
+          continue;
+        }
+        for (std::int64_t k = i; k < end; ++k) place[k] = joined(kJoin, place[k], from[k]);
+      }
+    }
+  }
 };
 
 struct ScatterElements : ScatterPlan {
@@ -145,11 +183,14 @@ struct ScatterElements : ScatterPlan {
       for (const auto entry : paced<T>(call, 1)) entries.push_back(entry);
     });
     plan.targets.reserve(entries.size());
-    for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Dims strides = strides_without(x, axis);
+    const std::int64_t stride = x.elements(axis + 1, x.rank());
+    Odometer place(at.dims(), strides, 0);
+    for (const std::int64_t entry : entries) {
       call.pulse(4);
-      Dims place = shape_inference::split(at, static_cast<std::int64_t>(i));
-      COMMENSAL_ASSIGN(place[static_cast<std::size_t>(axis)], position_in(entries[i], x[axis]));
-      plan.targets.push_back(shape_inference::join(x, place));
+      COMMENSAL_ASSIGN(const std::int64_t along, position_in(entry, x[axis]));
+      plan.targets.push_back(place.offset() + along * stride);
+      place.step();
     }
     return plan;
   }
@@ -177,6 +218,7 @@ struct ScatterNd : ScatterPlan {
     plan.slice = x.elements(depth, x.rank());
     if (call.unknown.has(1)) return plan;
     const auto entries = paced<std::int64_t>(call, 1);
+    plan.targets.reserve(static_cast<std::size_t>(at.elements(0, at.rank() - 1)));
     for (std::int64_t t = 0; t < at.elements(0, at.rank() - 1); ++t) {
       std::int64_t place = 0;
       for (int d = 0; d < depth; ++d) {
@@ -216,8 +258,14 @@ struct MaxUnpool : ScatterPlan {
     plan.updates = 0;
     plan.to = {call.in(0).dtype(), whole};
     if (call.unknown.has(1)) return plan;
+    const std::int64_t pooled_elements = pooled.elements();
+    plan.targets.reserve(static_cast<std::size_t>(x.elements()));
     for (const std::int64_t index : paced<std::int64_t>(call, 1)) {
-      COMMENSAL_ASSIGN(const std::int64_t place, position_in(index, pooled.elements()));
+      COMMENSAL_ASSIGN(const std::int64_t place, position_in(index, pooled_elements));
+      if (pooled == whole) {
+        plan.targets.push_back(place);
+        continue;
+      }
       const Dims at = shape_inference::split(pooled, place);
       bool inside = true;
       for (int d = 0; d < whole.rank(); ++d) {
