@@ -76,10 +76,16 @@ void copy_runs(const Bytes& bytes, const std::vector<Axis>& outer, std::int64_t 
     const std::int64_t begin = task % parts * kTaskBytes;
     const auto count =
         static_cast<std::size_t>(parts == 1 ? run : std::min(kTaskBytes, run - begin));
-    for (std::int64_t i = first; i < std::min(runs, first + runs_a_task); ++i) {
+    const Axis along = outer.empty() ? Axis() : outer.front();
+    const std::int64_t last = std::min(runs, first + runs_a_task);
+    for (std::int64_t i = first; i < last;) {
       const Offsets at = offsets_of(outer, i);
-      std::memcpy(bytes.to + at.out * bytes.size + begin, bytes.from + at.in * bytes.size + begin,
-                  count);
+      const std::int64_t end = std::min(last, i + along.size - i % along.size);
+      const std::uint8_t* from = bytes.from + at.in * bytes.size + begin;
+      std::uint8_t* to = bytes.to + at.out * bytes.size + begin;
+      for (; i < end; ++i, from += along.in * bytes.size, to += along.out * bytes.size) {
+        std::memcpy(to, from, count);
+      }
     }
   });
 }
@@ -104,6 +110,44 @@ void copy_block(const Block& block, const std::uint8_t* from, std::uint8_t* to) 
   }
 }
 
+/// 8 x 8 bytes, row i at from + i * step: their columns to to + i * to_step. By words, of which
+/// each is a row: halves, quarters and bytes change places.
+void transpose_bytes(const std::uint8_t* from, std::int64_t step, std::uint8_t* to,
+                     std::int64_t to_step) {
+  std::uint64_t rows[8];
+  for (int i = 0; i < 8; ++i) std::memcpy(&rows[i], from + i * step, 8);
+  const auto change = [&rows](int a, int b, int shift, std::uint64_t mask) {
+    const std::uint64_t other = (rows[a] >> shift ^ rows[b]) & mask;
+    rows[b] ^= other;
+    rows[a] ^= other << shift;
+  };
+  constexpr std::uint64_t kHalves = 0xffffffff, kQuarters = 0x0000ffff0000ffff,
+                          kBytes = 0x00ff00ff00ff00ff;
+  change(0, 4, 32, kHalves), change(1, 5, 32, kHalves);
+  change(2, 6, 32, kHalves), change(3, 7, 32, kHalves);
+  change(0, 2, 16, kQuarters), change(1, 3, 16, kQuarters);
+  change(4, 6, 16, kQuarters), change(5, 7, 16, kQuarters);
+  change(0, 1, 8, kBytes), change(2, 3, 8, kBytes);
+  change(4, 5, 8, kBytes), change(6, 7, 8, kBytes);
+  for (int i = 0; i < 8; ++i) std::memcpy(to + i * to_step, &rows[i], 8);
+}
+
+/// What copy_block does, where rows lie side by side in the input and columns do in the output.
+void copy_byte_matrix(const Block& block, const std::uint8_t* from, std::uint8_t* to) {
+  const std::int64_t rows = block.rows / 8 * 8, columns = block.columns / 8 * 8;
+  for (std::int64_t row = 0; row < rows; row += 8) {
+    for (std::int64_t column = 0; column < columns; column += 8) {
+      transpose_bytes(from + row + column * block.in_column, block.in_column,
+                      to + row * block.out_row + column, block.out_row);
+    }
+  }
+  Block rest = block;
+  rest.rows = rows, rest.columns = block.columns - columns;
+  copy_block<1>(rest, from + columns * block.in_column, to + columns);
+  rest.rows = block.rows - rows, rest.columns = block.columns;
+  copy_block<1>(rest, from + rows, to + rows * block.out_row);
+}
+
 using BlockFn = void (*)(const Block&, const std::uint8_t*, std::uint8_t*);
 BlockFn block_of(std::int64_t size) {
   constexpr std::pair<std::int64_t, BlockFn> kRows[] = {
@@ -121,7 +165,7 @@ void copy_matrices(const Bytes& bytes, const std::vector<Axis>& outer, const Axi
                    const Axis& along, Workspace& ws) {
   constexpr std::int64_t kLine = 16;
   const auto transpose = kernels_for(ws.isa).transpose_words;
-  const BlockFn block_fn = block_of(bytes.size);
+  const BlockFn block_fn = bytes.size == 1 ? copy_byte_matrix : block_of(bytes.size);
   const std::int64_t lines = ceil_div(along.size, kLine);
   const std::int64_t line_bytes = kLine * across.size * bytes.size;
   const std::int64_t lines_a_task = std::max<std::int64_t>(kTaskBytes / line_bytes, 1);

@@ -31,6 +31,12 @@ core::Result<T> named(const Call& call, std::string_view attribute, std::string_
   return fail(ErrorCode::kInvalidArgument, "attribute '{}' is '{}'", attribute, given);
 }
 
+// std::floor of what is at most kFar from 0, but for a zero's sign.
+float floored(float x) {
+  const auto whole = static_cast<float>(static_cast<std::int32_t>(x));
+  return whole > x ? whole - 1 : whole;
+}
+
 // Mirrors x at low and high until it lies between them.
 float reflected(float x, float low, float high) {
   const float range = high - low;
@@ -74,7 +80,17 @@ struct GridSample {
     op.to = {op.from.dtype, shape};
     op.grid.reserve(static_cast<std::size_t>(call.in(1).elements()));
     visit(Floats{}, call.in(1).dtype(), [&]<class T>() {
-      for (const T value : paced<T>(call, 1)) op.grid.push_back(static_cast<float>(load(value)));
+      constexpr std::size_t kPiece = 1 << 13;
+      const auto all = call.in(1).data<T>();
+      for (std::size_t i = 0; i < all.size(); i += kPiece) {
+        const auto part = all.subspan(i, std::min(kPiece, all.size() - i));
+        call.pulse(part.size());
+        if constexpr (std::is_same_v<T, float>) {
+          op.grid.insert(op.grid.end(), part.begin(), part.end());
+        } else {
+          for (const T value : part) op.grid.push_back(static_cast<float>(load(value)));
+        }
+      }
     });
     return op;
   }
@@ -111,11 +127,19 @@ struct GridSample {
   }
   // Of a place along one axis.
   int taps_along() const { return mode == Mode::kNearest ? 1 : mode == Mode::kLinear ? 2 : 4; }
+  std::array<Tap, 2> two_along(float g, std::int64_t dim) const {
+    const float x = place(g, dim), floor = floored(x), t = x - floor + 0.0f;
+    const auto at = static_cast<std::int64_t>(floor);
+    return {tap(at, 1 - t, dim), tap(at + 1, t, dim)};
+  }
   std::array<Tap, 4> along(float g, std::int64_t dim) const {
-    const float x = place(g, dim), floor = std::floor(x), t = x - floor;
+    const float x = place(g, dim), floor = floored(x), t = x - floor + 0.0f;
     const auto at = static_cast<std::int64_t>(floor);
     if (mode == Mode::kNearest) return {tap(at, 1, dim)};
-    if (mode == Mode::kLinear) return {tap(at, 1 - t, dim), tap(at + 1, t, dim)};
+    if (mode == Mode::kLinear) {
+      const auto [low, high] = two_along(g, dim);
+      return {low, high};
+    }
     const auto w = cubic_weights(t, kCubicA);
     return {tap(at - 1, w[0], dim), tap(at, w[1], dim), tap(at + 1, w[2], dim),
             tap(at + 2, w[3], dim)};
@@ -157,6 +181,7 @@ class GridSampling final : public Sampling {
             TapTable& table) const override {
     const std::int64_t places = op_.to.shape.elements(2, op_.to.shape.rank());
     const float* g = op_.grid.data() + (group * places + first) * op_.axes;
+    if (op_.axes == 2 && op_.mode == Mode::kLinear) return fill_pairs(g, count, table);
     Taps made(static_cast<std::size_t>(taps(group)));
     for (std::int64_t p = 0; p < count; ++p, g += op_.axes) {
       made[0] = {0, 1};
@@ -170,6 +195,21 @@ class GridSampling final : public Sampling {
   }
 
  private:
+  // Two axes of two taps: most calls.
+  void fill_pairs(const float* g, std::int64_t count, TapTable& table) const {
+    const std::int64_t height = op_.from.shape[2], width = op_.from.shape[3], step = table.step;
+    std::int32_t* index = table.index.data();
+    float* weights = table.weights.data();
+    for (std::int64_t p = 0; p < count; ++p, g += 2, ++index, ++weights) {
+      const auto rows = op_.two_along(g[1], height), columns = op_.two_along(g[0], width);
+      for (std::size_t k = 0; k < 4; ++k) {
+        const Tap &row = rows[k / 2], &column = columns[k % 2];
+        const auto at = static_cast<std::int64_t>(k) * step;
+        index[at] = static_cast<std::int32_t>(row.index * width + column.index);
+        weights[at] = row.weight * column.weight;
+      }
+    }
+  }
   // As `cross` does, in place, from the last on: how many there are then.
   std::int64_t join(const float* g, int d, std::int64_t before, Tap* made) const {
     const std::int64_t dim = op_.from.shape[2 + d], each = op_.taps_along();

@@ -170,6 +170,13 @@ struct NonZeroPlan {
     constexpr std::size_t kPiece = 1 << 12;
     const auto x = call.in(0).data<T>();
     std::array<std::int64_t, kPiece> places;
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < x.size(); i += kPiece) {
+      const std::size_t end = std::min(x.size(), i + kPiece);
+      for (std::size_t k = i; k < end; ++k) all += load(x[k]) != Compute<T>{0} ? 1 : 0;
+      call.pulse(end - i);
+    }
+    found.reserve(all);  // growing would take longer than counting
     for (std::size_t i = 0; i < x.size(); i += kPiece) {
       const std::size_t end = std::min(x.size(), i + kPiece);
       std::size_t count = 0;

@@ -19,7 +19,7 @@ class Odometer {
   Odometer(std::span<const std::int64_t> dims, const shape_inference::Dims& strides,
            std::int64_t position)
       : dims_(dims), strides_(strides) {
-    for (std::size_t d = dims.size(); d-- > 0;) {
+    for (std::size_t d = dims.size(); d-- > 0 && position > 0;) {
       at_[d] = position % dims[d];
       position /= dims[d];
       offset_ += at_[d] * strides[d];
@@ -27,6 +27,16 @@ class Odometer {
   }
   std::int64_t offset() const { return offset_; }
   std::int64_t at(int d) const { return at_[static_cast<std::size_t>(d)]; }
+  /// Steps along the last dimension that are left until another one changes, the last of them
+  /// included.
+  std::int64_t left() const { return dims_.empty() ? 1 : dims_.back() - at_[dims_.size() - 1]; }
+  /// As many of them, or fewer.
+  void advance(std::int64_t steps) {
+    if (dims_.empty()) return;
+    at_[dims_.size() - 1] += steps - 1;
+    offset_ += (steps - 1) * strides_[dims_.size() - 1];
+    step();
+  }
   void step() {
     for (std::size_t d = dims_.size(); d-- > 0;) {
       offset_ += strides_[d];

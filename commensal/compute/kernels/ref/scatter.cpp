@@ -47,9 +47,13 @@ T joined(Join join, T old, T update) {
   }
 }
 
+auto outside_of(std::int64_t index, std::int64_t dim) {
+  return fail(ErrorCode::kInvalidArgument, "index {} is outside of a dimension of {}", index, dim);
+}
+
 core::Result<std::int64_t> position_in(std::int64_t index, std::int64_t dim) {
   if (index >= -dim && index < dim) return index < 0 ? index + dim : index;
-  return fail(ErrorCode::kInvalidArgument, "index {} is outside of a dimension of {}", index, dim);
+  return outside_of(index, dim);
 }
 
 struct ScatterPlan {
@@ -143,6 +147,13 @@ struct ScatterPlan {
   template <Join kJoin, class T>
   void put_runs(Pulse& pulse, const T* from, T* y) const {
     constexpr std::int64_t kPiece = 1 << 13;
+    if (slice == 1) {
+      for (std::size_t r = 0; r < targets.size(); ++r) {
+        pulse();
+        if (targets[r] >= 0) y[targets[r]] = joined(kJoin, y[targets[r]], from[r]);
+      }
+      return;
+    }
     for (std::size_t r = 0; r < targets.size(); ++r, from += slice) {
       if (targets[r] < 0) continue;
       T* const place = y + targets[r];
@@ -177,21 +188,24 @@ struct ScatterElements : ScatterPlan {
                   at.text(), call.in(2).shape().text(), x.text());
     }
     if (call.unknown.has(1)) return plan;
-    std::vector<std::int64_t> entries;
-    entries.reserve(static_cast<std::size_t>(at.elements()));
-    visit(Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(), [&]<class T>() {
-      for (const auto entry : paced<T>(call, 1)) entries.push_back(entry);
-    });
-    plan.targets.reserve(entries.size());
+    plan.targets.resize(static_cast<std::size_t>(at.elements()));
     const Dims strides = strides_without(x, axis);
-    const std::int64_t stride = x.elements(axis + 1, x.rank());
-    Odometer place(at.dims(), strides, 0);
-    for (const std::int64_t entry : entries) {
-      call.pulse(4);
-      COMMENSAL_ASSIGN(const std::int64_t along, position_in(entry, x[axis]));
-      plan.targets.push_back(place.offset() + along * stride);
-      place.step();
-    }
+    const std::int64_t stride = x.elements(axis + 1, x.rank()), dim = x[axis];
+    COMMENSAL_TRY(visit(Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(),
+                        [&]<class T>() -> core::Result<void> {
+                          Odometer place(at.dims(), strides, 0);
+                          std::int64_t* target = plan.targets.data();
+                          for (const T entry : call.in(1).data<T>()) {
+                            call.pulse();
+                            const std::int64_t along = entry < 0 ? entry + dim : entry;
+                            if (along < 0 || along >= dim) {
+                              return outside_of(entry, dim);
+                            }
+                            *target++ = place.offset() + along * stride;
+                            place.step();
+                          }
+                          return {};
+                        }));
     return plan;
   }
 };
@@ -259,10 +273,12 @@ struct MaxUnpool : ScatterPlan {
     plan.to = {call.in(0).dtype(), whole};
     if (call.unknown.has(1)) return plan;
     const std::int64_t pooled_elements = pooled.elements();
+    const bool is_whole = pooled == whole;
     plan.targets.reserve(static_cast<std::size_t>(x.elements()));
     for (const std::int64_t index : paced<std::int64_t>(call, 1)) {
-      COMMENSAL_ASSIGN(const std::int64_t place, position_in(index, pooled_elements));
-      if (pooled == whole) {
+      const std::int64_t place = index < 0 ? index + pooled_elements : index;
+      if (place < 0 || place >= pooled_elements) return outside_of(index, pooled_elements);
+      if (is_whole) {
         plan.targets.push_back(place);
         continue;
       }

@@ -81,9 +81,14 @@ struct GatherElements {
               call.in(0).bytes().data(), outputs[0].mutable_bytes().data(),
               [&](std::int64_t first, std::int64_t count, std::int64_t* where) {
                 Odometer place(to.shape.dims(), strides, first);
-                for (std::int64_t i = 0; i < count; ++i, place.step()) {
-                  where[i] =
-                      place.offset() + positions[static_cast<std::size_t>(first + i)] * stride;
+                const std::int64_t* at = positions.data() + first;
+                const std::int64_t apart = axis + 1 == x.rank() ? 0 : 1;
+                for (std::int64_t i = 0; i < count;) {
+                  const std::int64_t begin = i, end = std::min(count, i + place.left());
+                  for (; i < end; ++i) {
+                    where[i] = place.offset() + (i - begin) * apart + at[i] * stride;
+                  }
+                  place.advance(end - begin);
                 }
               });
   }
