@@ -232,6 +232,13 @@ TEST(EqualityRandomCalls, Rare) {
   EXPECT_GE(called.size(), 11U);
 }
 
+TEST(EqualityRandomCalls, Resize) { EXPECT_EQ(check_recipes({"resizing"}, 400).size(), 1U); }
+TEST(EqualityRandomCalls, Samples) { EXPECT_EQ(check_recipes({"sampling"}, 300).size(), 3U); }
+TEST(EqualityRandomCalls, Columns) { EXPECT_EQ(check_recipes({"columns"}, 200).size(), 1U); }
+TEST(EqualityRandomCalls, Bends) { EXPECT_EQ(check_recipes({"bending"}, 200).size(), 2U); }
+TEST(EqualityRandomCalls, Puts) { EXPECT_EQ(check_recipes({"putting"}, 300).size(), 6U); }
+TEST(EqualityRandomCalls, Finds) { EXPECT_EQ(check_recipes({"finding"}, 300).size(), 8U); }
+
 TEST(EqualityRandomCalls, Folds) {
   const auto called = check_recipes({"reduction", "along"}, 300);
   EXPECT_GE(called.size(), 16U);

@@ -10,7 +10,7 @@ namespace commensal::kernels {
 // clang-format off
 inline constexpr Operator kMovementRows[] = {
     {.name = "CenterCropPad", .since = 18, .inputs = {2, 2}, .kind = Kind::kMovement,
-     .judge = &ref::kCenterCropPad, .strings = Strings::kCodes},
+     .judge = &ref::kCenterCropPad, .cpu = cpu::center_crop_pad, .strings = Strings::kCodes},
     {.name = "Compress", .since = 9, .inputs = {2, 2}, .kind = Kind::kMovement,
      .judge = &ref::kCompress, .strings = Strings::kCodes},
     {.name = "Concat", .inputs = {1, kMany}, .kind = Kind::kMovement, .judge = &ref::kConcat,

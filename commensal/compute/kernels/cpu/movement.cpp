@@ -4,6 +4,7 @@
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/strided.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/runs.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/kernels/shape_inference/slice_gather.hpp>
 #include <cstring>
@@ -29,22 +30,6 @@ StridedCopy in_place(const tensor::Shape& from, const tensor::Shape& to) {
     copy.strides.push_back(strides[static_cast<std::size_t>(d)]);
   }
   return copy;
-}
-
-/// All elements of these bytes; of +0 where there are none.
-void fill(Tensor& to, core::ByteView element, Workspace& ws) {
-  const auto bytes = to.mutable_bytes();
-  const auto all = static_cast<std::int64_t>(bytes.size());
-  ws.threads.run((all + kTaskBytes - 1) / kTaskBytes, [&](std::int64_t task) {
-    const std::int64_t begin = task * kTaskBytes, end = std::min(all, begin + kTaskBytes);
-    if (element.empty()) {
-      std::memset(bytes.data() + begin, 0, static_cast<std::size_t>(end - begin));
-      return;
-    }
-    for (std::int64_t at = begin; at < end; at += static_cast<std::int64_t>(element.size())) {
-      std::memcpy(bytes.data() + at, element.data(), element.size());
-    }
-  });
 }
 
 void run(const StridedCopy& copy, const Tensor& from, Tensor& to, Workspace& ws) {
@@ -97,23 +82,11 @@ core::Result<void> expand(const Call& call, std::span<Tensor> outputs, Workspace
 
 core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::Gather op, shape_inference::gather_of(call));
-  const std::int64_t run = op.from.inner_size * size_of(outputs[0]);
   if (outputs[0].elements() == 0) return {};
   const auto places = static_cast<std::int64_t>(op.positions.size());
-  const std::uint8_t* const from = call.in(0).bytes().data();
-  std::uint8_t* const to = outputs[0].mutable_bytes().data();
-  const std::int64_t runs = outputs[0].elements() / op.from.inner_size;
-  const std::int64_t runs_a_task = std::max<std::int64_t>(kTaskBytes / run, 1);
-  ws.threads.run((runs + runs_a_task - 1) / runs_a_task, [&](std::int64_t task) {
-    const std::int64_t end = std::min(runs, (task + 1) * runs_a_task);
-    Pulse pulse(&ws.threads);
-    for (std::int64_t i = task * runs_a_task; i < end; ++i) {
-      const std::int64_t along = op.positions[static_cast<std::size_t>(i % places)];
-      pulse();
-      copy(pulse, to + i * run, from + (i / places * op.from.length + along) * run,
-           static_cast<std::size_t>(run));
-    }
-  });
+  ref::copy_along(ws.threads, op.from, op.positions,
+                  outputs[0].elements() / op.from.inner_size / places, size_of(outputs[0]),
+                  call.in(0).bytes().data(), outputs[0].mutable_bytes().data());
   return {};
 }
 
@@ -139,17 +112,41 @@ std::vector<Ints> sources_of(const shape_inference::Pad& op) {
   return all;
 }
 
+/// Elements of a row that lie side by side in the input too.
+struct Stretch {
+  std::int64_t from = 0, to = 0, count = 0;
+};
 /// One row of the last dimension: what lies side by side goes as one.
-void gather_row(Pulse& pulse, const Ints& places, std::int64_t size, const std::uint8_t* from,
-                std::uint8_t* to) {
-  for (std::size_t i = 0; i < places.size();) {
-    std::size_t end = i + 1;
-    while (end < places.size() && places[end] == places[end - 1] + 1) ++end;
-    const std::size_t bytes = (end - i) * static_cast<std::size_t>(size);
-    copy(pulse, to + i * static_cast<std::size_t>(size), from + places[i] * size, bytes);
-    pulse(end - i);
-    i = end;
+std::vector<Stretch> stretches_of(const Ints& places) {
+  std::vector<Stretch> made;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (i == 0 || places[i] != places[i - 1] + 1) {
+      made.push_back({places[i], static_cast<std::int64_t>(i), 0});
+    }
+    ++made.back().count;
   }
+  return made;
+}
+
+template <std::size_t kSize>
+void copy_stretches(Pulse& pulse, const std::vector<Stretch>& stretches, const std::uint8_t* from,
+                    std::uint8_t* to) {
+  constexpr auto kBytes = static_cast<std::int64_t>(kSize);
+  for (const Stretch& one : stretches) {
+    if (one.count == 1) {
+      std::memcpy(to + one.to * kBytes, from + one.from * kBytes, kSize);
+    } else {
+      copy(pulse, to + one.to * kBytes, from + one.from * kBytes,
+           static_cast<std::size_t>(one.count) * kSize);
+    }
+  }
+  pulse(stretches.size());
+}
+auto copy_stretches_of(std::int64_t size) {
+  return size == 1   ? copy_stretches<1>
+         : size == 2 ? copy_stretches<2>
+         : size == 4 ? copy_stretches<4>
+                     : copy_stretches<8>;
 }
 
 void pad_by_places(const shape_inference::Pad& op, const Tensor& input, Tensor& output,
@@ -158,6 +155,8 @@ void pad_by_places(const shape_inference::Pad& op, const Tensor& input, Tensor& 
   const auto places = sources_of(op);
   const auto strides = tensor::strides_of(from);
   const std::int64_t width = to[to.rank() - 1], size = size_of(output);
+  const auto stretches = stretches_of(places.back());
+  const auto copy_row = copy_stretches_of(size);
   const std::int64_t rows = to.elements() / width;
   const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskBytes / (width * size), 1);
   ws.threads.run((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
@@ -170,10 +169,32 @@ void pad_by_places(const shape_inference::Pad& op, const Tensor& input, Tensor& 
         at += places[k][static_cast<std::size_t>(rest % to[d])] * strides[k];
         rest /= to[d];
       }
-      gather_row(pulse, places.back(), size, input.bytes().data() + at * size,
-                 output.mutable_bytes().data() + row * width * size);
+      copy_row(pulse, stretches, input.bytes().data() + at * size,
+               output.mutable_bytes().data() + row * width * size);
     }
   });
+}
+
+/// Element `at` of the output is the input's at at - before, and `around` where there is none.
+void put_within(const Tensor& input, const shape_inference::Dims& before, std::uint64_t around,
+                Tensor& output, Workspace& ws) {
+  const tensor::Shape& to = output.shape();
+  StridedCopy copy = in_place(input.shape(), input.shape());
+  const auto strides = tensor::strides_of(to);
+  for (std::size_t d = 0; d < copy.dims.size(); ++d) {
+    // What a negative pad cuts off is not copied.
+    const std::int64_t begin = std::max<std::int64_t>(-before[d], 0);
+    const std::int64_t after = std::max<std::int64_t>(before[d], 0);
+    const std::int64_t room = std::max<std::int64_t>(to[static_cast<int>(d)] - after, 0);
+    copy.dims[d] = std::clamp<std::int64_t>(copy.dims[d] - begin, 0, room);
+    copy.from += begin * copy.strides[d];
+    copy.to += after * strides[d];
+    copy.out_strides.push_back(strides[d]);
+  }
+  if (copy.dims != Ints(to.dims().begin(), to.dims().end())) {
+    ref::fill_elements(ws.threads, output, around);
+  }
+  run(copy, input, output, ws);
 }
 
 /// [N, C, H, W] as blocks: `order` of the dimensions `dims` of the input gives the output's.
@@ -193,30 +214,26 @@ void permute(const Ints& dims, const std::vector<int>& order, const Tensor& from
 
 core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::Pad op, shape_inference::pad_of(call));
-  const bool is_filled = op.value_is_input || call.opset >= 11;
   const bool is_constant = op.mode == shape_inference::PadMode::kConstant;
   if (!is_constant && op.to.shape.rank() > 0 && op.to.shape.elements() > 0) {
     pad_by_places(op, call.in(0), outputs[0], ws);
     return {};
   }
-  if (!is_constant || !is_filled) return ref::kPad.best()(call, outputs, ws);
-  StridedCopy copy = in_place(op.from.shape, op.from.shape);
-  const auto strides = tensor::strides_of(op.to.shape);
-  for (std::size_t d = 0; d < copy.dims.size(); ++d) {
-    // What a negative pad cuts off is not copied.
-    const std::int64_t begin = std::max<std::int64_t>(-op.before[d], 0);
-    const std::int64_t room =
-        op.to.shape[static_cast<int>(d)] - std::max<std::int64_t>(op.before[d], 0);
-    copy.dims[d] =
-        std::clamp<std::int64_t>(copy.dims[d] - begin, 0, std::max<std::int64_t>(room, 0));
-    copy.from += begin * copy.strides[d];
-    copy.to += std::max<std::int64_t>(op.before[d], 0) * strides[d];
-    copy.out_strides.push_back(strides[d]);
+  if (!is_constant) return ref::kPad.best()(call, outputs, ws);
+  std::uint64_t around = op.value_bits;
+  if (op.value_is_input) std::memcpy(&around, call.in(2).bytes().data(), call.in(2).bytes().size());
+  put_within(call.in(0), op.before, around, outputs[0], ws);
+  return {};
+}
+
+core::Result<void> center_crop_pad(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  const tensor::Shape &from = call.in(0).shape(), &to = outputs[0].shape();
+  shape_inference::Dims before{};
+  for (int d = 0; d < from.rank(); ++d) {
+    // Of either half the smaller one comes first.
+    before[static_cast<std::size_t>(d)] = (to[d] - from[d]) / 2;
   }
-  if (copy.dims != Ints(op.to.shape.dims().begin(), op.to.shape.dims().end())) {
-    fill(outputs[0], op.value_is_input ? call.in(2).bytes() : core::ByteView(), ws);
-  }
-  run(copy, call.in(0), outputs[0], ws);
+  put_within(call.in(0), before, 0, outputs[0], ws);
   return {};
 }
 

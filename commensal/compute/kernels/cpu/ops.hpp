@@ -110,7 +110,19 @@ core::Result<std::shared_ptr<const Packed>> pack_gru(const Call& call, Isa isa);
 core::Result<std::shared_ptr<const Packed>> pack_lstm(const Call& call, Isa isa);
 core::Result<std::shared_ptr<const Packed>> pack_rnn(const Call& call, Isa isa);
 
+// affine_grid.cpp
+core::Result<void> affine_grid(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
+// deform_conv.cpp
+core::Result<void> deform_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
+// sampling.cpp
+core::Result<void> grid_sample(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> resize(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> roi_align(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
 // movement.cpp
+core::Result<void> center_crop_pad(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> depth_to_space(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> expand(const Call& call, std::span<Tensor> outputs, Workspace& ws);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/compute/kernels/cpu/interleaved.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/strided.hpp>
 #include <cstring>
@@ -75,10 +76,16 @@ void copy_runs(const Bytes& bytes, const std::vector<Axis>& outer, std::int64_t 
     const std::int64_t begin = task % parts * kTaskBytes;
     const auto count =
         static_cast<std::size_t>(parts == 1 ? run : std::min(kTaskBytes, run - begin));
-    for (std::int64_t i = first; i < std::min(runs, first + runs_a_task); ++i) {
+    const Axis along = outer.empty() ? Axis() : outer.front();
+    const std::int64_t last = std::min(runs, first + runs_a_task);
+    for (std::int64_t i = first; i < last;) {
       const Offsets at = offsets_of(outer, i);
-      std::memcpy(bytes.to + at.out * bytes.size + begin, bytes.from + at.in * bytes.size + begin,
-                  count);
+      const std::int64_t end = std::min(last, i + along.size - i % along.size);
+      const std::uint8_t* from = bytes.from + at.in * bytes.size + begin;
+      std::uint8_t* to = bytes.to + at.out * bytes.size + begin;
+      for (; i < end; ++i, from += along.in * bytes.size, to += along.out * bytes.size) {
+        std::memcpy(to, from, count);
+      }
     }
   });
 }
@@ -103,6 +110,44 @@ void copy_block(const Block& block, const std::uint8_t* from, std::uint8_t* to) 
   }
 }
 
+/// 8 x 8 bytes, row i at from + i * step: their columns to to + i * to_step. By words, of which
+/// each is a row: halves, quarters and bytes change places.
+void transpose_bytes(const std::uint8_t* from, std::int64_t step, std::uint8_t* to,
+                     std::int64_t to_step) {
+  std::uint64_t rows[8];
+  for (int i = 0; i < 8; ++i) std::memcpy(&rows[i], from + i * step, 8);
+  const auto change = [&rows](int a, int b, int shift, std::uint64_t mask) {
+    const std::uint64_t other = (rows[a] >> shift ^ rows[b]) & mask;
+    rows[b] ^= other;
+    rows[a] ^= other << shift;
+  };
+  constexpr std::uint64_t kHalves = 0xffffffff, kQuarters = 0x0000ffff0000ffff,
+                          kBytes = 0x00ff00ff00ff00ff;
+  change(0, 4, 32, kHalves), change(1, 5, 32, kHalves);
+  change(2, 6, 32, kHalves), change(3, 7, 32, kHalves);
+  change(0, 2, 16, kQuarters), change(1, 3, 16, kQuarters);
+  change(4, 6, 16, kQuarters), change(5, 7, 16, kQuarters);
+  change(0, 1, 8, kBytes), change(2, 3, 8, kBytes);
+  change(4, 5, 8, kBytes), change(6, 7, 8, kBytes);
+  for (int i = 0; i < 8; ++i) std::memcpy(to + i * to_step, &rows[i], 8);
+}
+
+/// What copy_block does, where rows lie side by side in the input and columns do in the output.
+void copy_byte_matrix(const Block& block, const std::uint8_t* from, std::uint8_t* to) {
+  const std::int64_t rows = block.rows / 8 * 8, columns = block.columns / 8 * 8;
+  for (std::int64_t row = 0; row < rows; row += 8) {
+    for (std::int64_t column = 0; column < columns; column += 8) {
+      transpose_bytes(from + row + column * block.in_column, block.in_column,
+                      to + row * block.out_row + column, block.out_row);
+    }
+  }
+  Block rest = block;
+  rest.rows = rows, rest.columns = block.columns - columns;
+  copy_block<1>(rest, from + columns * block.in_column, to + columns);
+  rest.rows = block.rows - rows, rest.columns = block.columns;
+  copy_block<1>(rest, from + rows, to + rows * block.out_row);
+}
+
 using BlockFn = void (*)(const Block&, const std::uint8_t*, std::uint8_t*);
 BlockFn block_of(std::int64_t size) {
   constexpr std::pair<std::int64_t, BlockFn> kRows[] = {
@@ -120,7 +165,7 @@ void copy_matrices(const Bytes& bytes, const std::vector<Axis>& outer, const Axi
                    const Axis& along, Workspace& ws) {
   constexpr std::int64_t kLine = 16;
   const auto transpose = kernels_for(ws.isa).transpose_words;
-  const BlockFn block_fn = block_of(bytes.size);
+  const BlockFn block_fn = bytes.size == 1 ? copy_byte_matrix : block_of(bytes.size);
   const std::int64_t lines = ceil_div(along.size, kLine);
   const std::int64_t line_bytes = kLine * across.size * bytes.size;
   const std::int64_t lines_a_task = std::max<std::int64_t>(kTaskBytes / line_bytes, 1);
@@ -146,6 +191,32 @@ void copy_matrices(const Bytes& bytes, const std::vector<Axis>& outer, const Axi
   });
 }
 
+bool is_few(std::int64_t size) { return size >= 2 && size <= 4; }
+
+/// Such a matrix of few rows or few columns of small elements, all of them side by side.
+bool copy_interleaved(const Bytes& bytes, const std::vector<Axis>& outer, const Axis& across,
+                      const Axis& along, Workspace& ws) {
+  const bool apart = is_few(along.size) && across.in == along.size;
+  const bool together = is_few(across.size) && along.out == across.size;
+  if (bytes.size > 2 || !(apart || together)) return false;
+  const InterleavedKernels& kernels = interleaved_kernels_for(ws.isa, bytes.size);
+  const std::int64_t parts = apart ? along.size : across.size;
+  const std::int64_t count = apart ? across.size : along.size;
+  const std::int64_t a_task = kTaskBytes / parts / bytes.size, tasks = ceil_div(count, a_task);
+  ws.threads.run(places_of(outer) * tasks, [&](std::int64_t task) {
+    const Offsets at = offsets_of(outer, task / tasks);
+    const std::int64_t first = task % tasks * a_task;
+    Interleaved part;
+    part.from = bytes.from + (at.in + first * (apart ? parts : 1)) * bytes.size;
+    part.to = bytes.to + (at.out + first * (apart ? 1 : parts)) * bytes.size;
+    part.step = apart ? along.out : across.in;
+    part.parts = static_cast<int>(parts);
+    part.count = std::min(a_task, count - first);
+    (apart ? kernels.take_apart : kernels.put_together)(part);
+  });
+  return true;
+}
+
 }  // namespace
 
 void copy_strided(const StridedCopy& copy, std::int64_t size, const std::uint8_t* from,
@@ -162,6 +233,7 @@ void copy_strided(const StridedCopy& copy, std::int64_t size, const std::uint8_t
   if (along != axes.end() && last.in > 0 && last.out == 1) {
     const Axis found = *along;
     axes.erase(along);
+    if (copy_interleaved(bytes, axes, last, found, ws)) return;
     return copy_matrices(bytes, axes, last, found, ws);
   }
   const BlockFn block_fn = block_of(size);

@@ -5,7 +5,8 @@
 // chain fma(theta[d][k], place k, acc) from +0, the last axis first, and theta's last column times
 // 1.
 #include <commensal/compute/kernels/ref/each.hpp>
-#include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/ref/fold_rows.hpp>
+#include <commensal/compute/kernels/ref/sampling.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -42,13 +43,6 @@ struct AffineGrid {
   }
   std::vector<TensorType> types() const { return {{dtype, to}}; }
 
-  template <class C>
-  C place(std::int64_t i, std::int64_t n) const {
-    const auto length = static_cast<C>(n);
-    const C step = !align_corners ? 2 / length : n == 1 ? C{0} : 2 / (length - 1);
-    const C start = align_corners ? C{-1} : -1 + step / 2;
-    return start + static_cast<C>(i) * step;
-  }
   std::int64_t entry(std::int64_t index, std::int64_t k) const {
     const std::int64_t n = index / to.elements(1, to.rank());
     return (n * axes + index % axes) * (axes + 1) + k;
@@ -60,7 +54,7 @@ struct AffineGrid {
     C acc{0};
     for (int k = 0; k < std::min<std::int64_t>(steps, axes + 1); ++k) {
       const int axis = axes - k;  // of `to`; 0 is the batch
-      const C at = k < axes ? place<C>(rest % to[axis], to[axis]) : C{1};
+      const C at = k < axes ? grid_place<C>(rest % to[axis], to[axis], align_corners) : C{1};
       if (k < axes) rest /= to[axis];
       acc = std::fma(load(paced<T>(call, 0)[static_cast<std::size_t>(entry(index, k))]), at, acc);
     }
@@ -140,23 +134,27 @@ struct MaxRoiPool {
   }
   std::vector<TensorType> types() const { return {{dtype, to}}; }
 
+  // What a bin holds along an axis.
+  struct Part {
+    std::int64_t first = 0, last = 0;
+  };
+  Part part(const Region& region, int d, std::int64_t bin) const {
+    const float size = region.length[d] / static_cast<float>(to[2 + d]);
+    const float low = std::floor(static_cast<float>(bin) * size) + region.start[d];
+    const float high = std::ceil(static_cast<float>(bin + 1) * size) + region.start[d];
+    return {std::clamp<std::int64_t>(static_cast<std::int64_t>(low), 0, from[2 + d]),
+            std::clamp<std::int64_t>(static_cast<std::int64_t>(high), 0, from[2 + d])};
+  }
   // Calls f(input index) for the elements of a bin, row-major.
   template <class F>
   void for_elements(std::int64_t index, F&& f) const {
-    const std::int64_t bin[2] = {index / to[3] % to[2], index % to[3]};
     const std::int64_t channel = index / to[3] / to[2] % to[1];
     const Region& region = regions[static_cast<std::size_t>(index / to[3] / to[2] / to[1])];
-    std::int64_t first[2], last[2];
-    for (int d = 0; d < 2; ++d) {
-      const float size = region.length[d] / static_cast<float>(to[2 + d]);
-      const float low = std::floor(static_cast<float>(bin[d]) * size) + region.start[d];
-      const float high = std::ceil(static_cast<float>(bin[d] + 1) * size) + region.start[d];
-      first[d] = std::clamp<std::int64_t>(static_cast<std::int64_t>(low), 0, from[2 + d]);
-      last[d] = std::clamp<std::int64_t>(static_cast<std::int64_t>(high), 0, from[2 + d]);
-    }
+    const Part rows = part(region, 0, index / to[3] % to[2]);
+    const Part columns = part(region, 1, index % to[3]);
     const std::int64_t plane = (region.n * from[1] + channel) * from[2];
-    for (std::int64_t y = first[0]; y < last[0]; ++y) {
-      for (std::int64_t x = first[1]; x < last[1]; ++x) f((plane + y) * from[3] + x);
+    for (std::int64_t y = rows.first; y < rows.last; ++y) {
+      for (std::int64_t x = columns.first; x < columns.last; ++x) f((plane + y) * from[3] + x);
     }
   }
   template <class T>
@@ -187,9 +185,82 @@ struct MaxRoiPool {
   }
 };
 
+// The best of each column of a bin's rows first, then that of each bin's columns: extremes may be
+// taken in any order, by whole numbers that stand for the elements.
+struct MaxRoiPoolPlan : EachPlan<MaxRoiPool> {
+  using Part = MaxRoiPool::Part;
+
+  static core::Result<MaxRoiPoolPlan> make(const Call& call) {
+    COMMENSAL_ASSIGN(auto op, MaxRoiPool::make(call));
+    return MaxRoiPoolPlan{{std::move(op)}};
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    if (op.to.elements() == 0) return;
+    visit(MaxRoiPool::In{}, op.dtype, [&]<class T>() {
+      using K = ExtremeKey<Compute<T>, true>;
+      const auto x = call.in(0).data<T>();
+      std::vector<typename K::Key> keys(x.size());
+      in_pieces(call, threads, static_cast<std::int64_t>(x.size()), 1 << 13,
+                [&](const Call&, std::int64_t begin, std::int64_t end) {
+                  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
+                       ++i) {
+                    keys[i] = K::of(load(x[i]));
+                  }
+                });
+      T* const y = outputs[0].mutable_data<T>().data();
+      threads.run(op.to[0], [&](std::int64_t r) {
+        Pulse pulse(&threads);
+        pool<T>(pulse, op.regions[static_cast<std::size_t>(r)], keys.data(),
+                y + r * op.to.elements(1, 4));
+      });
+    });
+  }
+
+ private:
+  template <class T, class Key>
+  void pool(Pulse& pulse, const MaxRoiPool::Region& region, const Key* keys, T* y) const {
+    using K = ExtremeKey<Compute<T>, true>;
+    std::vector<Part> rows, columns;
+    for (std::int64_t b = 0; b < op.to[2]; ++b) rows.push_back(op.part(region, 0, b));
+    for (std::int64_t b = 0; b < op.to[3]; ++b) columns.push_back(op.part(region, 1, b));
+    // Bins ascend.
+    const std::int64_t left = columns.front().first;
+    const std::int64_t width = std::max<std::int64_t>(columns.back().last - left, 0);
+    std::vector<Key> best(static_cast<std::size_t>(width));
+    for (std::int64_t c = 0; c < op.to[1]; ++c) {
+      const Key* const plane = keys + (region.n * op.from[1] + c) * op.from[2] * op.from[3] + left;
+      for (const Part& part : rows) {
+        std::ranges::fill(best, K::start());
+        pulse(width * std::max<std::int64_t>(part.last - part.first, 1));
+        for (std::int64_t row = part.first; row < part.last; ++row) {
+          keep_best<K>(plane + row * op.from[3], width, best.data());
+        }
+        for (const Part& column : columns) {
+          pulse(column.last - column.first + 1);
+          const bool is_empty = part.first >= part.last || column.first >= column.last;
+          Key found = K::start();
+          for (std::int64_t i = column.first; i < column.last; ++i) {
+            found = K::better(found, best[static_cast<std::size_t>(i - left)]);
+          }
+          *y++ = store<T>(is_empty ? Compute<T>{0} : K::value(found));
+        }
+      }
+    }
+  }
+  template <class K, class Key>
+  static void keep_best(const Key* __restrict from, std::int64_t count, Key* __restrict best) {
+    constexpr int kAtOnce = 8;
+    std::int64_t i = 0;
+    for (; i + kAtOnce <= count; i += kAtOnce) {
+      for (int k = 0; k < kAtOnce; ++k) best[i + k] = K::better(best[i + k], from[i + k]);
+    }
+    for (; i < count; ++i) best[i] = K::better(best[i], from[i]);
+  }
+};
+
 }  // namespace
 
 constinit const Judge kAffineGrid = each<AffineGrid>();
-constinit const Judge kMaxRoiPool = each<MaxRoiPool>();
+constinit const Judge kMaxRoiPool = judge_of<MaxRoiPoolPlan>();
 
 }  // namespace commensal::kernels::ref

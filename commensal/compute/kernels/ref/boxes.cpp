@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NonMaxSuppression and RoiAlign.
-#include <commensal/compute/kernels/ref/weighted.hpp>
+#include <commensal/compute/kernels/ref/sampling.hpp>
 #include <numeric>
 
 namespace commensal::kernels::ref {
@@ -236,7 +236,63 @@ struct RoiAlign {
   }
 };
 
+class RoiSampling final : public Sampling {
+ public:
+  explicit RoiSampling(RoiAlign op) : op_(std::move(op)) {}
+
+  TensorType from() const override { return op_.from; }
+  std::int64_t groups() const override { return op_.to.shape[0]; }
+  std::int64_t image(std::int64_t group) const override { return region(group).image; }
+  std::int64_t taps(std::int64_t group) const override {
+    return region(group).samples[0] * region(group).samples[1] * 4;
+  }
+  float divisor(std::int64_t group) const override {
+    return op_.divisor(group * op_.to.shape.elements(1, 4));
+  }
+  bool takes_maximum() const override { return op_.takes_maximum(); }
+  void fill(std::int64_t group, std::int64_t first, std::int64_t count,
+            TapTable& table) const override {
+    const auto& r = region(group);
+    const std::int64_t width = op_.to.shape[3], across = op_.from.shape[3];
+    std::vector<std::array<Tap, 2>> columns(static_cast<std::size_t>(r.samples[1] * width));
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      columns[i] = two(op_.along(r, 1, at / r.samples[1], at % r.samples[1]));
+    }
+    for (std::int64_t y = 0; y < r.samples[0]; ++y) {
+      std::array<Tap, 2> rows;
+      for (std::int64_t p = 0, bin = -1; p < count; ++p) {
+        const std::int64_t at = first + p, tap = y * r.samples[1] * 4;
+        if (bin != at / width) rows = two(op_.along(r, 0, bin = at / width, y));
+        const auto* column = columns.data() + at % width * r.samples[1];
+        for (std::int64_t x = 0; x < r.samples[1]; ++x, ++column) {
+          for (std::int64_t k = 0; k < 4; ++k) {
+            const Tap &row = rows[static_cast<std::size_t>(k / 2)],
+                      &one = (*column)[static_cast<std::size_t>(k % 2)];
+            table.set(tap + x * 4 + k, p, row.index * across + one.index, row.weight * one.weight);
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  const RoiAlign::Region& region(std::int64_t group) const {
+    return op_.regions[static_cast<std::size_t>(group)];
+  }
+  // Outside of the image: of weight 0, as the judge's one tap there.
+  static std::array<Tap, 2> two(const Taps& taps) {
+    return taps.empty() ? std::array{Tap{0, 0}, Tap{0, 0}} : std::array{taps[0], taps[1]};
+  }
+  RoiAlign op_;
+};
+
 }  // namespace
+
+core::Result<std::unique_ptr<const Sampling>> roi_sampling(const Call& call) {
+  COMMENSAL_ASSIGN(RoiAlign op, RoiAlign::make(call));
+  return std::make_unique<const RoiSampling>(std::move(op));
+}
 
 constinit const Judge kNonMaxSuppression = judge_of<NmsPlan>();
 constinit const Judge kRoiAlign = judge_of<WeightedPlan<RoiAlign>>();

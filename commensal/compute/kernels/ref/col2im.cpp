@@ -86,8 +86,188 @@ struct Col2Im {
   }
 };
 
+// Places of a row that lie a stride apart at once: a tap gives to all of them from blocks that lie
+// side by side, so that each lane is a row of its own.
+struct Col2ImPlan : EachPlan<Col2Im> {
+  static core::Result<Col2ImPlan> make(const Call& call) {
+    COMMENSAL_ASSIGN(auto op, Col2Im::make(call));
+    return Col2ImPlan{{std::move(op)}};
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    if (op.to.elements() == 0) return;
+    if (op.window.rank == 0) return run(call, outputs);
+    const std::vector<std::vector<Shift>> phases = shifts();
+    visit(Col2Im::In{}, op.dtype, [&]<class T>() {
+      const T* const x = call.in(0).data<T>().data();
+      T* const y = outputs[0].mutable_data<T>().data();
+      const std::int64_t width = op.window.in[last()], rows = op.to.elements() / width;
+      const std::int64_t of_plane = op.window.in_elements() / width;
+      const std::int64_t blocks = op.window.taps() * op.window.out_elements();
+      const std::int64_t a_task = std::max<std::int64_t>(4096 / width, 1);
+      threads.run((rows + a_task - 1) / a_task, [&](std::int64_t task) {
+        Pulse pulse(&threads);
+        Strip<T> strip;
+        std::vector<Lead> leads;
+        for (std::int64_t r = task * a_task; r < std::min(rows, (task + 1) * a_task); ++r) {
+          leads.clear();
+          list_leads(pulse, r % of_plane, leads);
+          for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+            make_strips(pulse, x + r / of_plane * blocks, leads, phases[phase],
+                        static_cast<std::int64_t>(phase), strip, y + r * width);
+          }
+        }
+      });
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kPlaces = 256;
+  static constexpr std::size_t kLanes = Sum<float>::kLanes;
+
+  // Tap t of the last dimension over place j of a phase: block j + by.
+  struct Shift {
+    std::int64_t tap = 0, by = 0;
+  };
+  // Taps of the other dimensions over a row: the first of them, and the first of its blocks.
+  struct Lead {
+    std::int64_t tap = 0, block = 0;
+  };
+  // Those lanes that nothing was added to are not there.
+  template <class T>
+  struct Strip {
+    std::array<std::array<Compute<T>, kPlaces>, kLanes> lanes;
+    std::array<bool, kLanes> used{};
+  };
+
+  std::size_t last() const { return static_cast<std::size_t>(op.window.rank - 1); }
+
+  // Place j of phase f is at f + j * stride, from the first window's beginning.
+  std::vector<std::vector<Shift>> shifts() const {
+    const auto& w = op.window;
+    const std::int64_t stride = w.stride[last()], dilation = w.dilation[last()];
+    const std::int64_t reach = w.in[last()] + w.pad_begin[last()];
+    std::vector<std::vector<Shift>> made(static_cast<std::size_t>(std::min(stride, reach)));
+    for (std::int64_t t = 0; t < w.kernel[last()]; ++t) {
+      const auto phase = static_cast<std::size_t>(t * dilation % stride);
+      if (phase < made.size()) made[phase].push_back({t, -(t * dilation / stride)});
+    }
+    return made;
+  }
+  void list_leads(Pulse& pulse, std::int64_t row, std::vector<Lead>& leads) const {
+    const auto& w = op.window;
+    Dims at{};
+    for (std::size_t d = last(); d-- > 0; row /= w.in[d]) at[d] = row % w.in[d];
+    std::vector<Lead> before;
+    leads.push_back({});
+    for (std::size_t d = 0; d < last(); ++d) {
+      std::swap(leads, before);
+      leads.clear();
+      const TapSeries over =
+          taps_over(at[d] + w.pad_begin[d], w.out[d], w.stride[d], w.dilation[d], w.kernel[d]);
+      for (const Lead& lead : before) {
+        pulse(over.count);
+        for (std::int64_t i = 0; i < over.count; ++i) {
+          const std::int64_t t = over.begin + i * over.step;
+          const std::int64_t block = (at[d] + w.pad_begin[d] - t * w.dilation[d]) / w.stride[d];
+          leads.push_back({lead.tap * w.kernel[d] + t, lead.block * w.out[d] + block});
+        }
+      }
+    }
+  }
+  template <class T>
+  void make_strips(Pulse& pulse, const T* x, const std::vector<Lead>& leads,
+                   const std::vector<Shift>& shifts, std::int64_t phase, Strip<T>& strip,
+                   T* y) const {
+    const auto& w = op.window;
+    const std::int64_t stride = w.stride[last()], pad = w.pad_begin[last()];
+    const std::int64_t from = pad > phase ? (pad - phase + stride - 1) / stride : 0;
+    const std::int64_t reach = w.in[last()] + pad - phase;  // before it a place must lie
+    const std::int64_t to = reach <= 0 ? 0 : (reach - 1) / stride + 1;
+    for (std::int64_t j = from; j < to; j += kPlaces) {
+      const std::int64_t count = std::min(kPlaces, to - j);
+      strip.used.fill(false);
+      for (const Lead& lead : leads) {
+        pulse(static_cast<std::int64_t>(shifts.size()) * (4 + count / 4));
+        for (const Shift& shift : shifts) {
+          const std::int64_t tap = lead.tap * w.kernel[last()] + shift.tap;
+          const T* const row = x + tap * w.out_elements() + lead.block * w.out[last()];
+          const std::int64_t begin = std::max<std::int64_t>(-shift.by - j, 0);
+          const std::int64_t end = std::min(count, w.out[last()] - shift.by - j);
+          if (begin < end) add_tap(row + (j + shift.by + begin), tap, begin, end, count, strip);
+        }
+      }
+      pulse(4 * count);
+      fold(strip, count);
+      if (!strip.used[0]) strip.lanes[0].fill(0);
+      T* out = y + (phase + j * stride - pad);
+      if (stride == 1) {
+        store_some<1>(strip, count, out, store_some<16>(strip, count, out, 0));
+        continue;
+      }
+      for (std::int64_t i = 0; i < count; ++i, out += stride) {
+        *out = store<T>(plus(strip.lanes[0][static_cast<std::size_t>(i)], Compute<T>{0}));
+      }
+    }
+  }
+  template <int kAtOnce, class T>
+  static std::int64_t store_some(const Strip<T>& strip, std::int64_t count, T* __restrict y,
+                                 std::int64_t i) {
+    const Compute<T>* __restrict const sums = strip.lanes[0].data();
+    for (; i + kAtOnce <= count; i += kAtOnce) {
+      for (int k = 0; k < kAtOnce; ++k) y[i + k] = store<T>(plus(sums[i + k], Compute<T>{0}));
+    }
+    return i;
+  }
+  // To places [begin, end) of `count`. A lane begins at -0, to which an element adds itself.
+  template <class T>
+  static void add_tap(const T* x, std::int64_t tap, std::int64_t begin, std::int64_t end,
+                      std::int64_t count, Strip<T>& strip) {
+    const std::size_t lane = static_cast<std::size_t>(tap) % kLanes;
+    Compute<T>* const to = strip.lanes[lane].data();
+    if (strip.used[lane]) return add_side_by_side(x, end - begin, to + begin);
+    strip.used[lane] = true;
+    std::fill(to, to + begin, -Compute<T>{0});
+    if constexpr (std::is_same_v<T, Compute<T>>) {
+      std::copy_n(x, end - begin, to + begin);
+    } else {
+      for (std::int64_t i = begin; i < end; ++i) to[i] = load(x[i - begin]);
+    }
+    std::fill(to + end, to + count, -Compute<T>{0});
+  }
+  template <int kAtOnce, class T>
+  static std::int64_t add_some(const T* __restrict x, std::int64_t count, Compute<T>* __restrict to,
+                               std::int64_t i) {
+    for (; i + kAtOnce <= count; i += kAtOnce) {
+      for (int k = 0; k < kAtOnce; ++k) to[i + k] = plus(to[i + k], load(x[i + k]));
+    }
+    return i;
+  }
+  template <class T>
+  static void add_side_by_side(const T* x, std::int64_t count, Compute<T>* to) {
+    const std::int64_t many = add_some<16>(x, count, to, 0);
+    add_some<1>(x, count, to, add_some<4>(x, count, to, many));
+  }
+  // The tree of Sum: a lane that is not there is -0, which changes nothing.
+  template <class T>
+  static void fold(Strip<T>& strip, std::int64_t count) {
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+      for (std::size_t l = 0; l < half; ++l) {
+        if (!strip.used[l + half]) continue;
+        auto* const to = strip.lanes[l].data();
+        const auto* const from = strip.lanes[l + half].data();
+        if (strip.used[l]) {
+          add_side_by_side<Compute<T>>(from, count, to);
+        } else {
+          std::copy_n(from, count, to);
+          strip.used[l] = true;
+        }
+      }
+    }
+  }
+};
+
 }  // namespace
 
-constinit const Judge kCol2im = each<Col2Im>();
+constinit const Judge kCol2im = judge_of<Col2ImPlan>();
 
 }  // namespace commensal::kernels::ref

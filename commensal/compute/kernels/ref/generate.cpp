@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/runs.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/kernels/shape_inference/indexing.hpp>
@@ -121,6 +122,9 @@ struct OfShapePlan {
       std::memcpy(to.data() + at, &bits, size);
     }
   }
+  void run_rows(const Call&, std::span<Tensor> outputs, ThreadPool& threads) const {
+    fill_elements(threads, outputs[0], bits);
+  }
 };
 
 // start + i * delta, the product rounded before the sum; the number of elements is
@@ -182,6 +186,18 @@ struct RangePlan {
       }
     });
   }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    visit(In{}, type.dtype, [&]<class T>() {
+      const T start = call.in(0).data<T>()[0], delta = call.in(2).data<T>()[0];
+      T* const y = outputs[0].mutable_data<T>().data();
+      in_pieces(call, threads, outputs[0].elements(), 1 << 14,
+                [&](const Call&, std::int64_t from, std::int64_t to) {
+                  for (std::int64_t i = from; i < to; ++i) {
+                    y[i] = store<T>(plus(start, times(static_cast<T>(i), delta)));
+                  }
+                });
+    });
+  }
 };
 
 struct EyeLikePlan {
@@ -216,6 +232,19 @@ struct EyeLikePlan {
       for (std::size_t i = 0; i < y.size(); ++i) {
         call.pulse();
         y[i] = value<T>(static_cast<std::int64_t>(i));
+      }
+    });
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    const std::int64_t rows = type.shape[0], columns = type.shape[1];
+    fill_elements(threads, outputs[0], 0);
+    if (diagonal <= -rows || diagonal >= columns) return;
+    visit(Everything{}, type.dtype, [&]<class T>() {
+      T* const y = outputs[0].mutable_data<T>().data();
+      for (std::int64_t r = std::max<std::int64_t>(-diagonal, 0);
+           r < std::min(rows, columns - diagonal); ++r) {
+        call.pulse();
+        y[r * columns + r + diagonal] = store<T>(Compute<T>{1});
       }
     });
   }

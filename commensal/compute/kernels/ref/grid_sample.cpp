@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GridSample: every output element lies where a grid says, in [-1, 1] along each axis of the
 // image, the last axis first.
-#include <commensal/compute/kernels/ref/weighted.hpp>
+#include <commensal/compute/kernels/ref/sampling.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -29,6 +29,12 @@ core::Result<T> named(const Call& call, std::string_view attribute, std::string_
     if (name == given) return value;
   }
   return fail(ErrorCode::kInvalidArgument, "attribute '{}' is '{}'", attribute, given);
+}
+
+// std::floor of what is at most kFar from 0, but for a zero's sign.
+float floored(float x) {
+  const auto whole = static_cast<float>(static_cast<std::int32_t>(x));
+  return whole > x ? whole - 1 : whole;
 }
 
 // Mirrors x at low and high until it lies between them.
@@ -72,8 +78,19 @@ struct GridSample {
     dims.insert(dims.end(), at.dims().begin() + 1, at.dims().end() - 1);
     COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
     op.to = {op.from.dtype, shape};
+    op.grid.reserve(static_cast<std::size_t>(call.in(1).elements()));
     visit(Floats{}, call.in(1).dtype(), [&]<class T>() {
-      for (const T value : paced<T>(call, 1)) op.grid.push_back(static_cast<float>(load(value)));
+      constexpr std::size_t kPiece = 1 << 13;
+      const auto all = call.in(1).data<T>();
+      for (std::size_t i = 0; i < all.size(); i += kPiece) {
+        const auto part = all.subspan(i, std::min(kPiece, all.size() - i));
+        call.pulse(part.size());
+        if constexpr (std::is_same_v<T, float>) {
+          op.grid.insert(op.grid.end(), part.begin(), part.end());
+        } else {
+          for (const T value : part) op.grid.push_back(static_cast<float>(load(value)));
+        }
+      }
     });
     return op;
   }
@@ -98,30 +115,34 @@ struct GridSample {
     if (padding == Padding::kReflection) return reflected(x, low(), high(dim));
     return x;
   }
-  void tap(std::int64_t at, float weight, std::int64_t dim, Taps& out) const {
+  // Of weight 0, as what weighs nothing has it: outside of the zeros' image.
+  Tap tap(std::int64_t at, float weight, std::int64_t dim) const {
     const bool inside = at >= 0 && at < dim;
-    if (!inside && padding == Padding::kZeros) return;
-    if (!inside && padding == Padding::kReflection) {
+    if (inside) return {at, weight};
+    if (padding == Padding::kZeros) return {0, 0};
+    if (padding == Padding::kReflection) {
       at = static_cast<std::int64_t>(reflected(static_cast<float>(at), low(), high(dim)));
     }
-    out.push_back({std::clamp<std::int64_t>(at, 0, dim - 1), weight});
+    return {std::clamp<std::int64_t>(at, 0, dim - 1), weight};
   }
-  Taps along(float g, std::int64_t dim) const {
-    Taps made;
-    const float x = place(g, dim), floor = std::floor(x), t = x - floor;
+  // Of a place along one axis.
+  int taps_along() const { return mode == Mode::kNearest ? 1 : mode == Mode::kLinear ? 2 : 4; }
+  std::array<Tap, 2> two_along(float g, std::int64_t dim) const {
+    const float x = place(g, dim), floor = floored(x), t = x - floor + 0.0f;
     const auto at = static_cast<std::int64_t>(floor);
-    if (mode == Mode::kNearest) {
-      tap(at, 1, dim, made);
-    } else if (mode == Mode::kLinear) {
-      tap(at, 1 - t, dim, made);
-      tap(at + 1, t, dim, made);
-    } else {
-      const auto weights = cubic_weights(t, kCubicA);
-      for (std::size_t i = 0; i < weights.size(); ++i) {
-        tap(at - 1 + static_cast<std::int64_t>(i), weights[i], dim, made);
-      }
+    return {tap(at, 1 - t, dim), tap(at + 1, t, dim)};
+  }
+  std::array<Tap, 4> along(float g, std::int64_t dim) const {
+    const float x = place(g, dim), floor = floored(x), t = x - floor + 0.0f;
+    const auto at = static_cast<std::int64_t>(floor);
+    if (mode == Mode::kNearest) return {tap(at, 1, dim)};
+    if (mode == Mode::kLinear) {
+      const auto [low, high] = two_along(g, dim);
+      return {low, high};
     }
-    return made;
+    const auto w = cubic_weights(t, kCubicA);
+    return {tap(at - 1, w[0], dim), tap(at, w[1], dim), tap(at + 1, w[2], dim),
+            tap(at + 2, w[3], dim)};
   }
 
   TensorType type() const { return to; }
@@ -133,7 +154,8 @@ struct GridSample {
     std::vector<Taps> found;
     for (int d = 0; d < axes; ++d) {
       const float g = grid[first + static_cast<std::size_t>(axes - 1 - d)];
-      found.push_back(along(g, from.shape[2 + d]));
+      const auto all = along(g, from.shape[2 + d]);
+      found.emplace_back(all.begin(), all.begin() + taps_along());
     }
     cross(found, from.shape, index / to.shape.elements(2, to.shape.rank()), out);
   }
@@ -142,7 +164,74 @@ struct GridSample {
   }
 };
 
+class GridSampling final : public Sampling {
+ public:
+  explicit GridSampling(GridSample op) : op_(std::move(op)) {}
+
+  TensorType from() const override { return op_.from; }
+  std::int64_t groups() const override { return op_.from.shape[0]; }
+  std::int64_t image(std::int64_t group) const override { return group; }
+  bool copies() const override { return op_.copies(); }
+  std::int64_t taps(std::int64_t) const override {
+    std::int64_t count = 1;
+    for (int d = 0; d < op_.axes; ++d) count *= op_.taps_along();
+    return count;
+  }
+  void fill(std::int64_t group, std::int64_t first, std::int64_t count,
+            TapTable& table) const override {
+    const std::int64_t places = op_.to.shape.elements(2, op_.to.shape.rank());
+    const float* g = op_.grid.data() + (group * places + first) * op_.axes;
+    if (op_.axes == 2 && op_.mode == Mode::kLinear) return fill_pairs(g, count, table);
+    Taps made(static_cast<std::size_t>(taps(group)));
+    for (std::int64_t p = 0; p < count; ++p, g += op_.axes) {
+      made[0] = {0, 1};
+      std::int64_t before = 1;
+      for (int d = 0; d < op_.axes; ++d) before = join(g, d, before, made.data());
+      for (std::int64_t k = 0; k < before; ++k) {
+        table.set(k, p, made[static_cast<std::size_t>(k)].index,
+                  made[static_cast<std::size_t>(k)].weight);
+      }
+    }
+  }
+
+ private:
+  // Two axes of two taps: most calls.
+  void fill_pairs(const float* g, std::int64_t count, TapTable& table) const {
+    const std::int64_t height = op_.from.shape[2], width = op_.from.shape[3], step = table.step;
+    std::int32_t* index = table.index.data();
+    float* weights = table.weights.data();
+    for (std::int64_t p = 0; p < count; ++p, g += 2, ++index, ++weights) {
+      const auto rows = op_.two_along(g[1], height), columns = op_.two_along(g[0], width);
+      for (std::size_t k = 0; k < 4; ++k) {
+        const Tap &row = rows[k / 2], &column = columns[k % 2];
+        const auto at = static_cast<std::int64_t>(k) * step;
+        index[at] = static_cast<std::int32_t>(row.index * width + column.index);
+        weights[at] = row.weight * column.weight;
+      }
+    }
+  }
+  // As `cross` does, in place, from the last on: how many there are then.
+  std::int64_t join(const float* g, int d, std::int64_t before, Tap* made) const {
+    const std::int64_t dim = op_.from.shape[2 + d], each = op_.taps_along();
+    const auto found = op_.along(g[op_.axes - 1 - d], dim);
+    for (std::int64_t i = before; i-- > 0;) {
+      const Tap one = made[i];
+      for (std::int64_t k = 0; k < each; ++k) {
+        const Tap& own = found[static_cast<std::size_t>(k)];
+        made[i * each + k] = {one.index * dim + own.index, one.weight * own.weight};
+      }
+    }
+    return before * each;
+  }
+  GridSample op_;
+};
+
 }  // namespace
+
+core::Result<std::unique_ptr<const Sampling>> grid_sampling(const Call& call) {
+  COMMENSAL_ASSIGN(GridSample op, GridSample::make(call));
+  return std::make_unique<const GridSampling>(std::move(op));
+}
 
 constinit const Judge kGridSample = judge_of<WeightedPlan<GridSample>>();
 

@@ -2,6 +2,7 @@
 // Movement by places that an input names: OneHot, ReverseSequence.
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/movement.hpp>
+#include <commensal/compute/kernels/ref/runs.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -37,6 +38,7 @@ struct OneHot {
     OneHot op;
     op.to = {call.in(2).dtype(), shape};
     op.view = AxisView(shape, axis);
+    op.hot.reserve(static_cast<std::size_t>(call.in(0).elements()));
     visit(Numbers{}, call.in(0).dtype(), [&]<class T>() {
       for (const T index : paced<T>(call, 0)) {
         const auto at = convert<std::int64_t>(load(index));
@@ -52,6 +54,21 @@ struct OneHot {
   ElementRef source(int, std::int64_t index) const {
     const bool is_on = hot[static_cast<std::size_t>(entry(index))] == view.along(index);
     return {2, is_on ? 1 : 0};
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    const auto size = static_cast<std::size_t>(tensor::traits(to.dtype).size);
+    const std::uint8_t* const values = call.in(2).bytes().data();
+    std::uint64_t off = 0;
+    std::memcpy(&off, values, size);
+    fill_elements(threads, outputs[0], off);
+    std::uint8_t* const y = outputs[0].mutable_bytes().data();
+    for (std::size_t i = 0; i < hot.size(); ++i) {
+      call.pulse();
+      if (hot[i] < 0 || hot[i] >= view.length) continue;
+      const auto entry = static_cast<std::int64_t>(i);
+      const auto at = view.position(entry / view.inner_size, hot[i], entry % view.inner_size);
+      std::memcpy(y + static_cast<std::size_t>(at) * size, values + size, size);
+    }
   }
 };
 
@@ -103,6 +120,24 @@ struct ReverseSequence {
     const auto entry = static_cast<std::size_t>(at[static_cast<std::size_t>(batch)]);
     if (t < lengths[entry]) t = lengths[entry] - 1 - t;
     return {0, shape_inference::join(type.shape, at)};
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    const Shape& x = type.shape;
+    const int behind = std::max(time, batch) + 1;
+    const auto dims = x.dims().first(static_cast<std::size_t>(behind));
+    const shape_inference::Dims strides = strides_without(x, time);
+    const std::int64_t stride = x.elements(time + 1, x.rank());
+    copy_runs(threads, x.elements(0, behind), x.elements(behind, x.rank()),
+              tensor::traits(type.dtype).size, call.in(0).bytes().data(),
+              outputs[0].mutable_bytes().data(),
+              [&](std::int64_t first, std::int64_t count, std::int64_t* where) {
+                Odometer place(dims, strides, first);
+                for (std::int64_t i = 0; i < count; ++i, place.step()) {
+                  const std::int64_t length = lengths[static_cast<std::size_t>(place.at(batch))];
+                  const std::int64_t t = place.at(time);
+                  where[i] = place.offset() + (t < length ? length - 1 - t : t) * stride;
+                }
+              });
   }
 };
 

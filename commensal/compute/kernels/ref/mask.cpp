@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that keep some elements by place or by a mask: Trilu, Compress, GatherND.
 #include <commensal/compute/kernels/ref/movement.hpp>
+#include <commensal/compute/kernels/ref/runs.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -44,6 +45,7 @@ struct Compress {
   static constexpr int kFirstParameter = 1;
   TensorType to;
   shape_inference::AxisView from;
+  std::int64_t outer = 1;
   std::vector<std::int64_t> kept;
 
   static core::Result<Compress> make(const Call& call) {
@@ -56,6 +58,7 @@ struct Compress {
     COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, whole.rank()));
     Compress op;
     op.from = shape_inference::AxisView(whole, axis);
+    op.outer = whole.elements(0, axis);
     const auto mask = paced<bool>(call, 1);
     for (std::size_t i = 0; i < mask.size(); ++i) {
       if (mask[i]) op.kept.push_back(static_cast<std::int64_t>(i));
@@ -76,6 +79,10 @@ struct Compress {
     out.length = static_cast<std::int64_t>(kept.size());
     return {0, from.position(out.outer(index), kept[static_cast<std::size_t>(out.along(index))],
                              out.inner(index))};
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    copy_along(threads, from, kept, outer, tensor::traits(to.dtype).size, call.in(0).bytes().data(),
+               outputs[0].mutable_bytes().data());
   }
 };
 
@@ -116,6 +123,7 @@ struct GatherNd {
     const auto indices = paced<std::int64_t>(call, 1);
     const std::int64_t tuples = at.elements(0, at.rank() - 1);
     const std::int64_t per_batch = at.elements(batch, at.rank() - 1);
+    starts.reserve(static_cast<std::size_t>(tuples));
     for (std::int64_t t = 0; t < tuples; ++t) {
       std::int64_t place = t / per_batch;
       for (int d = 0; d < depth; ++d) {
@@ -134,6 +142,14 @@ struct GatherNd {
   std::vector<TensorType> types() const { return {to}; }
   ElementRef source(int, std::int64_t index) const {
     return {0, starts[static_cast<std::size_t>(index / slice)] + index % slice};
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    copy_runs(threads, static_cast<std::int64_t>(starts.size()), slice,
+              tensor::traits(to.dtype).size, call.in(0).bytes().data(),
+              outputs[0].mutable_bytes().data(),
+              [&](std::int64_t first, std::int64_t count, std::int64_t* where) {
+                std::copy_n(starts.begin() + first, count, where);
+              });
   }
 };
 

@@ -15,6 +15,8 @@
 ///   static constexpr int kFirstParameter = 1;          (optional) inputs from this one on say how
 ///                                                      to move: reads() names them whole
 ///   static constexpr bool kInOrder = true;             (optional) output 0 is input 0, in order
+///   void run_rows(const Call&, std::span<Tensor> outputs, ThreadPool&) const;
+///                                                      (optional) all elements at once
 namespace commensal::kernels::ref {
 
 inline constexpr int kFill = -1;
@@ -75,6 +77,10 @@ struct MovementPlan {
     Op::kInOrder;
   }
   { run(call, outputs); }
+  void run_rows(const Call& call, std::span<Tensor> outputs,
+                ThreadPool& threads) const requires RunsRows<Op> {
+    op.run_rows(call, outputs, threads);
+  }
 };
 
 template <class Op>

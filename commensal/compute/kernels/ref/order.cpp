@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <commensal/compute/kernels/ref/fold_rows.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/radix.hpp>
+#include <commensal/compute/kernels/ref/runs.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/kernels/shape_inference/indexing.hpp>
@@ -192,17 +194,35 @@ struct NonZeroPlan {
     COMMENSAL_TRY(shape_inference::check_dtype<Everything>(call, 0));
     NonZeroPlan plan;
     plan.from = call.in(0).shape().rank() == 0 ? Shape{1} : call.in(0).shape();
-    visit(Everything{}, call.in(0).dtype(), [&]<class T>() {
-      std::int64_t position = 0;
-      for (const T x : paced<T>(call, 0)) {
-        if (load(x) != Compute<T>{0}) plan.found.push_back(position);
-        ++position;
-      }
-    });
+    visit(Everything{}, call.in(0).dtype(), [&]<class T>() { plan.find<T>(call); });
     const std::int64_t dims[] = {plan.from.rank(), static_cast<std::int64_t>(plan.found.size())};
     COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
     plan.to = {DType::kInt64, shape};
     return plan;
+  }
+  // In pieces, without a branch for each element.
+  template <class T>
+  void find(const Call& call) {
+    constexpr std::size_t kPiece = 1 << 12;
+    const auto x = call.in(0).data<T>();
+    std::array<std::int64_t, kPiece> places;
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < x.size(); i += kPiece) {
+      const std::size_t end = std::min(x.size(), i + kPiece);
+      for (std::size_t k = i; k < end; ++k) all += load(x[k]) != Compute<T>{0} ? 1 : 0;
+      call.pulse(end - i);
+    }
+    found.reserve(all);  // growing would take longer than counting
+    for (std::size_t i = 0; i < x.size(); i += kPiece) {
+      const std::size_t end = std::min(x.size(), i + kPiece);
+      std::size_t count = 0;
+      for (std::size_t k = i; k < end; ++k) {
+        places[count] = static_cast<std::int64_t>(k);
+        count += load(x[k]) != Compute<T>{0} ? 1 : 0;
+      }
+      call.pulse(end - i);
+      found.insert(found.end(), places.data(), places.data() + count);
+    }
   }
   std::vector<TensorType> types() const { return {to}; }
   std::int64_t value(std::int64_t index) const {
@@ -217,6 +237,29 @@ struct NonZeroPlan {
       call.pulse(2);
       y = value(index++);
     }
+  }
+  // Along the last dimension only the last coordinate changes.
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    const int last = from.rank() - 1;
+    const auto count = static_cast<std::int64_t>(found.size());
+    std::int64_t* const y = outputs[0].mutable_data<std::int64_t>().data();
+    in_pieces(call, threads, count, 1 << 13,
+              [&](const Call&, std::int64_t begin, std::int64_t end) {
+                shape_inference::Dims at{};
+                std::int64_t row = 0, row_end = -1;
+                for (std::int64_t i = begin; i < end; ++i) {
+                  const std::int64_t position = found[static_cast<std::size_t>(i)];
+                  if (position >= row_end) {
+                    at = shape_inference::split(from, position);
+                    row = position - at[static_cast<std::size_t>(last)];
+                    row_end = row + from[last];
+                  }
+                  for (int d = 0; d < last; ++d) {
+                    y[d * count + i] = at[static_cast<std::size_t>(d)];
+                  }
+                  y[last * count + i] = position - row;
+                }
+              });
   }
   void reads(const Call& call, int, std::int64_t, std::vector<ElementRef>& out) const {
     read_whole(call, 0, out);
@@ -257,6 +300,15 @@ struct UniquePlan {
   }
   template <class T>
   void find_groups(const Call& call, std::int64_t outer_size, bool sorted) {
+    if (outer_size * view.inner_size == 1) {
+      std::vector<typename SortKey<Compute<T>>::Key> keys;
+      keys.reserve(static_cast<std::size_t>(view.length));
+      for (const T x : paced<T>(call, 0)) keys.push_back(SortKey<Compute<T>>::of(load(x)));
+      return group_by(
+          call, sorted_by_digits(call.pulse, keys), sorted, [&](std::int64_t a, std::int64_t b) {
+            return keys[static_cast<std::size_t>(a)] == keys[static_cast<std::size_t>(b)];
+          });
+    }
     const auto x = paced<T>(call, 0);
     const auto compare = [&](std::int64_t a, std::int64_t b) {
       for (std::int64_t i = 0; i < outer_size * view.inner_size; ++i) {
@@ -274,24 +326,34 @@ struct UniquePlan {
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::int64_t a, std::int64_t b) { return compare(a, b) < 0; });
-    std::vector<Positions> groups;
-    for (const std::int64_t one : order) {
-      call.pulse(16);
-      if (groups.empty() || compare(groups.back()[0], one) != 0) groups.emplace_back();
-      groups.back().push_back(one);
+    group_by(call, order, sorted,
+             [&](std::int64_t a, std::int64_t b) { return compare(a, b) == 0; });
+  }
+  // Equal slices lie side by side in `order`, the first of them first.
+  template <class Same>
+  void group_by(const Call& call, const Positions& order, bool sorted, const Same& same) {
+    struct Group {
+      std::size_t begin = 0, end = 0;
+    };
+    std::vector<Group> groups;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      call.pulse(4);
+      if (i == 0 || !same(order[groups.back().begin], order[i])) groups.push_back({i, i});
+      ++groups.back().end;
     }
-    if (!sorted)
-      std::sort(groups.begin(), groups.end(), [&](const Positions& a, const Positions& b) {
+    if (!sorted) {
+      std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
         call.pulse();
-        return a[0] < b[0];
-      });  // by where each begins
+        return order[a.begin] < order[b.begin];
+      });
+    }
     group.resize(order.size());
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      first.push_back(groups[g][0]);
-      count.push_back(static_cast<std::int64_t>(groups[g].size()));
-      for (const std::int64_t one : groups[g]) {
+      first.push_back(order[groups[g].begin]);
+      count.push_back(static_cast<std::int64_t>(groups[g].end - groups[g].begin));
+      for (std::size_t i = groups[g].begin; i < groups[g].end; ++i) {
         call.pulse();
-        group[static_cast<std::size_t>(one)] = static_cast<std::int64_t>(g);
+        group[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(g);
       }
     }
   }
@@ -324,6 +386,18 @@ struct UniquePlan {
         const Scalar one = element(call, o, static_cast<std::int64_t>(at / size));
         std::memcpy(bytes.data() + at, &one.bits, size);
       }
+    }
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    const std::int64_t size = tensor::traits(from.dtype).size;
+    const std::int64_t slices = static_cast<std::int64_t>(first.size()) * view.inner_size;
+    if (slices > 0) {
+      copy_along(threads, view, first, to.shape.elements() / slices, size,
+                 call.in(0).bytes().data(), outputs[0].mutable_bytes().data());
+    }
+    for (std::size_t o = 1; o < outputs.size(); ++o) {
+      const Positions& list = o == 1 ? first : o == 2 ? group : count;
+      std::ranges::copy(list, outputs[o].mutable_data<std::int64_t>().begin());
     }
   }
   void reads(const Call& call, int, std::int64_t, std::vector<ElementRef>& out) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resize and Upsample: where each output lies in the input, in binary32, axis by axis.
-#include <commensal/compute/kernels/ref/weighted.hpp>
+#include <commensal/compute/kernels/ref/sampling.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -71,6 +71,7 @@ struct Axis {
 
 constexpr float kScaleMax = 1 << 24;
 constexpr float kNeighboursMax = 1 << 20;
+constexpr float kListedMax = 1 << 22;
 constexpr float kLengthMax = static_cast<float>(std::int64_t{1} << 40);
 
 struct Resize {
@@ -288,6 +289,15 @@ struct Resize {
     if (distance < 1) return cubic_inner(distance, cubic_a);
     return distance < 2 ? cubic_outer(distance, cubic_a) : 0;
   }
+  // Whether the taps of all axes are few enough to be listed.
+  bool lists_taps() const {
+    float count = 0;
+    for (const Axis& a : axes) {
+      const float of_place = antialias ? 2 * reach(a) + 3 : 4;
+      count += a.still ? 0 : static_cast<float>(a.out) * of_place;
+    }
+    return count <= kListedMax;
+  }
   void smooth(const Axis& a, float x, Taps& out) const {
     const float shrink = std::min(a.scale, 1.0f);
     const auto first = static_cast<std::int64_t>(std::floor(x - reach(a)));
@@ -340,6 +350,25 @@ struct Resize {
 };
 
 }  // namespace
+
+core::Result<Resizing> resizing_of(const Call& call) {
+  COMMENSAL_ASSIGN(const Resize op, Resize::make(call));
+  Resizing made{op.from, op.to, op.copies(), op.outside(), op.lists_taps(), {}};
+  const auto first = op.axes.size() - static_cast<std::size_t>(op.inner_axes);
+  for (std::size_t d = first; d < op.axes.size(); ++d) {
+    AxisTaps& one = made.axes.emplace_back();
+    one.in = op.axes[d].in, one.out = op.axes[d].out, one.still = op.axes[d].still;
+    if (one.still || !made.is_listed) continue;
+    one.begin.reserve(static_cast<std::size_t>(one.out) + 1);
+    for (std::int64_t at = 0; at < one.out; ++at) {
+      one.begin.push_back(static_cast<std::int64_t>(one.taps.size()));
+      op.along(op.axes[d], at, one.taps);
+      call.pulse(8 + static_cast<std::int64_t>(one.taps.size()) - one.begin.back());
+    }
+    one.begin.push_back(static_cast<std::int64_t>(one.taps.size()));
+  }
+  return made;
+}
 
 constinit const Judge kResize = judge_of<WeightedPlan<Resize>>();
 

@@ -3,6 +3,7 @@
 // row-major order of the updates, so that of several for one place the last one stays.
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/runs.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/kernels/shape_inference/indexing.hpp>
@@ -46,9 +47,13 @@ T joined(Join join, T old, T update) {
   }
 }
 
+auto outside_of(std::int64_t index, std::int64_t dim) {
+  return fail(ErrorCode::kInvalidArgument, "index {} is outside of a dimension of {}", index, dim);
+}
+
 core::Result<std::int64_t> position_in(std::int64_t index, std::int64_t dim) {
   if (index >= -dim && index < dim) return index < 0 ? index + dim : index;
-  return fail(ErrorCode::kInvalidArgument, "index {} is outside of a dimension of {}", index, dim);
+  return outside_of(index, dim);
 }
 
 struct ScatterPlan {
@@ -119,6 +124,50 @@ struct ScatterPlan {
       }
     });
   }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    if (data >= 0) {
+      copy_whole(threads, call.in(data).bytes(), outputs[0].mutable_bytes().data());
+    } else {
+      fill_elements(threads, outputs[0], 0);
+    }
+    call.pulse = Pulse(&threads);
+    visit(Everything{}, to.dtype, [&]<class T>() {
+      T* const y = outputs[0].mutable_data<T>().data();
+      const T* const from = call.in(updates).data<T>().data();
+      if (join == Join::kReplace) return put_runs<Join::kReplace>(call.pulse, from, y);
+      if (join == Join::kAdd) return put_runs<Join::kAdd>(call.pulse, from, y);
+      if (join == Join::kMul) return put_runs<Join::kMul>(call.pulse, from, y);
+      if (join == Join::kMax) return put_runs<Join::kMax>(call.pulse, from, y);
+      put_runs<Join::kMin>(call.pulse, from, y);
+    });
+  }
+
+ private:
+  // One after the other: there may be several for a place.
+  template <Join kJoin, class T>
+  void put_runs(Pulse& pulse, const T* from, T* y) const {
+    constexpr std::int64_t kPiece = 1 << 13;
+    if (slice == 1) {
+      for (std::size_t r = 0; r < targets.size(); ++r) {
+        pulse();
+        if (targets[r] >= 0) y[targets[r]] = joined(kJoin, y[targets[r]], from[r]);
+      }
+      return;
+    }
+    for (std::size_t r = 0; r < targets.size(); ++r, from += slice) {
+      if (targets[r] < 0) continue;
+      T* const place = y + targets[r];
+      for (std::int64_t i = 0; i < slice; i += kPiece) {
+        const std::int64_t end = std::min(slice, i + kPiece);
+        pulse(end - i);
+        if constexpr (kJoin == Join::kReplace) {
+          std::copy(from + i, from + end, place + i);
+          continue;
+        }
+        for (std::int64_t k = i; k < end; ++k) place[k] = joined(kJoin, place[k], from[k]);
+      }
+    }
+  }
 };
 
 struct ScatterElements : ScatterPlan {
@@ -139,18 +188,24 @@ struct ScatterElements : ScatterPlan {
                   at.text(), call.in(2).shape().text(), x.text());
     }
     if (call.unknown.has(1)) return plan;
-    std::vector<std::int64_t> entries;
-    entries.reserve(static_cast<std::size_t>(at.elements()));
-    visit(Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(), [&]<class T>() {
-      for (const auto entry : paced<T>(call, 1)) entries.push_back(entry);
-    });
-    plan.targets.reserve(entries.size());
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      call.pulse(4);
-      Dims place = shape_inference::split(at, static_cast<std::int64_t>(i));
-      COMMENSAL_ASSIGN(place[static_cast<std::size_t>(axis)], position_in(entries[i], x[axis]));
-      plan.targets.push_back(shape_inference::join(x, place));
-    }
+    plan.targets.resize(static_cast<std::size_t>(at.elements()));
+    const Dims strides = strides_without(x, axis);
+    const std::int64_t stride = x.elements(axis + 1, x.rank()), dim = x[axis];
+    COMMENSAL_TRY(visit(Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(),
+                        [&]<class T>() -> core::Result<void> {
+                          Odometer place(at.dims(), strides, 0);
+                          std::int64_t* target = plan.targets.data();
+                          for (const T entry : call.in(1).data<T>()) {
+                            call.pulse();
+                            const std::int64_t along = entry < 0 ? entry + dim : entry;
+                            if (along < 0 || along >= dim) {
+                              return outside_of(entry, dim);
+                            }
+                            *target++ = place.offset() + along * stride;
+                            place.step();
+                          }
+                          return {};
+                        }));
     return plan;
   }
 };
@@ -177,6 +232,7 @@ struct ScatterNd : ScatterPlan {
     plan.slice = x.elements(depth, x.rank());
     if (call.unknown.has(1)) return plan;
     const auto entries = paced<std::int64_t>(call, 1);
+    plan.targets.reserve(static_cast<std::size_t>(at.elements(0, at.rank() - 1)));
     for (std::int64_t t = 0; t < at.elements(0, at.rank() - 1); ++t) {
       std::int64_t place = 0;
       for (int d = 0; d < depth; ++d) {
@@ -216,8 +272,16 @@ struct MaxUnpool : ScatterPlan {
     plan.updates = 0;
     plan.to = {call.in(0).dtype(), whole};
     if (call.unknown.has(1)) return plan;
+    const std::int64_t pooled_elements = pooled.elements();
+    const bool is_whole = pooled == whole;
+    plan.targets.reserve(static_cast<std::size_t>(x.elements()));
     for (const std::int64_t index : paced<std::int64_t>(call, 1)) {
-      COMMENSAL_ASSIGN(const std::int64_t place, position_in(index, pooled.elements()));
+      const std::int64_t place = index < 0 ? index + pooled_elements : index;
+      if (place < 0 || place >= pooled_elements) return outside_of(index, pooled_elements);
+      if (is_whole) {
+        plan.targets.push_back(place);
+        continue;
+      }
       const Dims at = shape_inference::split(pooled, place);
       bool inside = true;
       for (int d = 0; d < whole.rank(); ++d) {

@@ -2,6 +2,7 @@
 // Operators that pick elements by position: Slice, Gather, GatherElements, Pad.
 #include <algorithm>
 #include <commensal/compute/kernels/ref/movement.hpp>
+#include <commensal/compute/kernels/ref/runs.hpp>
 #include <commensal/compute/kernels/shape_inference/slice_gather.hpp>
 
 namespace commensal::kernels::ref {
@@ -71,6 +72,25 @@ struct GatherElements {
     Dims at = shape_inference::split(to.shape, index);
     at[static_cast<std::size_t>(axis)] = positions[static_cast<std::size_t>(index)];
     return {0, shape_inference::join(from.shape, at)};
+  }
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    const Shape& x = from.shape;
+    const shape_inference::Dims strides = strides_without(x, axis);
+    const std::int64_t stride = x.elements(axis + 1, x.rank());
+    copy_runs(threads, to.shape.elements(), 1, tensor::traits(to.dtype).size,
+              call.in(0).bytes().data(), outputs[0].mutable_bytes().data(),
+              [&](std::int64_t first, std::int64_t count, std::int64_t* where) {
+                Odometer place(to.shape.dims(), strides, first);
+                const std::int64_t* at = positions.data() + first;
+                const std::int64_t apart = axis + 1 == x.rank() ? 0 : 1;
+                for (std::int64_t i = 0; i < count;) {
+                  const std::int64_t begin = i, end = std::min(count, i + place.left());
+                  for (; i < end; ++i) {
+                    where[i] = place.offset() + (i - begin) * apart + at[i] * stride;
+                  }
+                  place.advance(end - begin);
+                }
+              });
   }
 };
 

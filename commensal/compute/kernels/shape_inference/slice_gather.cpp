@@ -106,19 +106,18 @@ core::Result<std::vector<std::int64_t>> positions_of(const Call& call, std::int6
   COMMENSAL_TRY((check_dtype<ref::Types<std::int32_t, std::int64_t>>(call, 1)));
   std::vector<std::int64_t> made;
   if (call.unknown.has(1)) return made;
+  bool is_inside = true;
   made.reserve(static_cast<std::size_t>(call.in(1).elements()));
   visit(ref::Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(), [&]<class T>() {
     for (const T value : call.in(1).data<T>()) {
       call.pulse();
-      made.push_back(value < 0 ? value + dim : value);
+      const std::int64_t position = value < 0 ? value + dim : value;
+      is_inside = is_inside && position >= 0 && position < dim;
+      made.push_back(position);
     }
   });
-  for (const std::int64_t position : made) {
-    if (position < 0 || position >= dim) {
-      return fail(ErrorCode::kInvalidArgument, "an index is outside of a dimension of {}", dim);
-    }
-  }
-  return made;
+  if (is_inside) return made;
+  return fail(ErrorCode::kInvalidArgument, "an index is outside of a dimension of {}", dim);
 }
 
 core::Result<Gather> gather_of(const Call& call) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <commensal/compute/kernels/testing/random_layers.hpp>
+#include <commensal/compute/kernels/testing/random_sampling.hpp>
 #include <string>
 #include <string_view>
 
@@ -189,7 +189,9 @@ inline std::optional<Sample> random_attention(Draw& draw, const Tensor& x) {
 
 inline constexpr NamedRecipe kRareRecipes[] = {
     {"einsum", random_einsum},       {"grid", random_grid},       {"loss", random_loss},
-    {"recurrent", random_recurrent}, {"picking", random_picking}, {"attention", random_attention},
+    {"recurrent", random_recurrent}, {"picking", random_picking}, {"resizing", random_resizing},
+    {"sampling", random_sampling},   {"columns", random_columns}, {"putting", random_putting},
+    {"finding", random_finding},     {"bending", random_bending}, {"attention", random_attention},
 };
 
 }  // namespace commensal::kernels::testing

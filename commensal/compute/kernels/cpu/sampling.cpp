@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resize, GridSample, RoiAlign: a table of taps, for whole rows of outputs of all planes.
+#include <algorithm>
+#include <cmath>
+#include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/weighted_line.hpp>
+#include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/sampling.hpp>
+
+namespace commensal::kernels::cpu {
+
+namespace {
+
+using ref::Compute;
+using ref::TapTable;
+using tensor::Shape;
+
+/// Steps of a task: enough to be worth a thread's while.
+constexpr std::int64_t kTaskSteps = 1 << 15;
+
+/// What indices of 32 bits reach.
+bool is_reached(std::int64_t elements) { return elements < std::int64_t{1} << 31; }
+
+template <class C>
+auto sum_of(const WeightedLineKernels& kernels) {
+  if constexpr (sizeof(C) == 8) {
+    return kernels.doubles;
+  } else {
+    return kernels.floats;
+  }
+}
+
+/// Makes a line in the type it is computed in, and stores it as T.
+template <class T, class Line>
+void make_line(Line line, void (*fold)(const Line&), T* y, std::vector<Compute<T>>& scratch) {
+  if constexpr (std::is_same_v<T, Compute<T>>) {
+    line.y = y;
+    fold(line);
+  } else {
+    scratch.resize(static_cast<std::size_t>(line.count));
+    line.y = scratch.data();
+    fold(line);
+    for (const auto one : scratch) *y++ = ref::store<T>(one);
+  }
+}
+
+/// Elements of `kSize` bytes by index; -1 stands for `outside`.
+template <std::size_t kSize>
+void copy_places(const std::uint8_t* x, const std::int32_t* index, std::int64_t count,
+                 const std::uint8_t* outside, std::uint8_t* y) {
+  for (std::int64_t p = 0; p < count; ++p, y += kSize) {
+    const auto at = static_cast<std::size_t>(index[p]);
+    std::memcpy(y, index[p] < 0 ? outside : x + at * kSize, kSize);
+  }
+}
+using CopyPlaces = void (*)(const std::uint8_t*, const std::int32_t*, std::int64_t,
+                            const std::uint8_t*, std::uint8_t*);
+CopyPlaces copy_places_of(std::int64_t size) {
+  return size == 1   ? copy_places<1>
+         : size == 2 ? copy_places<2>
+         : size == 4 ? copy_places<4>
+                     : copy_places<8>;
+}
+/// What has no weight is outside.
+void mark_outside(TapTable& table) {
+  for (std::size_t i = 0; i < table.index.size(); ++i) {
+    if (table.weights[i] == 0) table.index[i] = -1;
+  }
+}
+
+// ---- Resize ------------------------------------------------------------------------------------
+
+/// The axes of a call, cut in two: those of lines, and what is within a line.
+class ResizeLines {
+ public:
+  explicit ResizeLines(const ref::Resizing& op) : op_(op) {
+    auto last = static_cast<std::int64_t>(op.axes.size()) - 1;
+    for (; last > 0 && axis(last).still; --last) run_ *= axis(last).in;
+    const bool keeps_runs = run_ >= kLongRun;
+    columns_ = keeps_runs ? last + 1 : last;
+    in_width_ = run_ * (keeps_runs ? 1 : axis(last).in);
+    width_ = run_ * (keeps_runs ? 1 : axis(last).out);
+    for (std::int64_t d = 0; d < columns_; ++d) {
+      lines_ *= axis(d).out;
+      in_lines_ *= axis(d).in;
+    }
+    if (!keeps_runs) list_columns(axis(last));
+  }
+  std::int64_t lines() const { return lines_; }  // of a plane
+  std::int64_t width() const { return width_; }
+  std::int64_t in_plane() const { return in_lines_ * in_width_; }
+  std::int64_t taps() const { return taps_; }
+  bool has_table() const { return table_.step > 0; }
+  TapTable& table() { return table_; }
+  const TapTable& table() const { return table_; }
+
+  /// The taps of a line of a plane; `before` is room.
+  void taps_of(std::int64_t line, std::vector<LineTap>& taps, std::vector<LineTap>& before) const {
+    taps.assign(1, LineTap());
+    std::int64_t rest = lines_;
+    for (std::int64_t d = 0; d < columns_; ++d) {
+      const ref::AxisTaps& a = axis(d);
+      rest /= a.out;
+      const std::int64_t at = line / rest % a.out;
+      if (a.still) {
+        for (LineTap& tap : taps) tap.offset = tap.offset * a.in + at;
+        continue;
+      }
+      std::swap(taps, before);
+      taps.clear();
+      const auto begin = a.begin[static_cast<std::size_t>(at)];
+      const auto end = a.begin[static_cast<std::size_t>(at) + 1];
+      for (const LineTap& one : before) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const ref::Tap& own = a.taps[static_cast<std::size_t>(i)];
+          taps.push_back({one.offset * a.in + own.index, one.weight * own.weight});
+        }
+      }
+    }
+    for (LineTap& tap : taps) tap.offset *= in_width_;
+  }
+
+ private:
+  static constexpr std::int64_t kLongRun = 64;
+  const ref::AxisTaps& axis(std::int64_t d) const { return op_.axes[static_cast<std::size_t>(d)]; }
+
+  /// A line is places of an axis that moves, each of `run_` elements side by side.
+  void list_columns(const ref::AxisTaps& a) {
+    if (!is_reached(in_width_)) return;
+    taps_ = 0;
+    for (std::size_t i = 0; i + 1 < a.begin.size(); ++i) {
+      taps_ = std::max(taps_, a.begin[i + 1] - a.begin[i]);
+    }
+    table_.clear(std::max<std::int64_t>(taps_, 1), width_);
+    for (std::int64_t p = 0; p < width_; ++p) {
+      const auto place = static_cast<std::size_t>(p / run_);
+      for (std::int64_t k = 0; k < a.begin[place + 1] - a.begin[place]; ++k) {
+        const ref::Tap& tap = a.taps[static_cast<std::size_t>(a.begin[place] + k)];
+        table_.set(k, p, tap.index * run_ + p % run_, tap.weight);
+      }
+    }
+  }
+
+  const ref::Resizing& op_;
+  std::int64_t columns_ = 0;  // the first axis within a line
+  std::int64_t run_ = 1, lines_ = 1, in_lines_ = 1, in_width_ = 1, width_ = 1, taps_ = 1;
+  TapTable table_;
+};
+
+/// Calls f(plane, line, pulse) for all lines of all planes in order, in pieces.
+template <class F>
+void for_lines(const ResizeLines& lines, std::int64_t all, std::int64_t steps, Workspace& ws,
+               const F& make) {
+  const std::int64_t a_task =
+      std::max<std::int64_t>(kTaskSteps / std::max(steps, lines.width()), 1);
+  ws.threads.run(ceil_div(all, a_task), [&](std::int64_t task) {
+    make(task * a_task, std::min(all, (task + 1) * a_task));
+  });
+}
+
+template <class T>
+void resize_sums(const Call& call, const ref::Resizing& op, const ResizeLines& lines, T* y,
+                 Workspace& ws) {
+  using C = Compute<T>;
+  const ref::Widened<T> x(call, 0);
+  WeightedLine<C> whole;
+  if (lines.has_table()) {
+    whole.index = lines.table().index.data();
+    whole.weights = lines.table().weights.data();
+    whole.step = lines.table().step;
+    whole.taps = lines.taps();
+  }
+  whole.outside = ref::convert<C>(op.outside);
+  whole.count = lines.width();
+  const auto fold = sum_of<C>(weighted_line_kernels_for(ws.isa));
+  const std::int64_t all = op.to.shape.elements() / lines.width();
+  const std::int64_t steps = lines.width() * lines.taps();
+  for_lines(lines, all, steps, ws, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<LineTap> taps, before;
+    std::vector<C> scratch;
+    Pulse pulse(&ws.threads);
+    for (std::int64_t i = begin; i < end; ++i) {
+      lines.taps_of(i % lines.lines(), taps, before);
+      WeightedLine<C> line = whole;
+      line.x = x.data() + i / lines.lines() * lines.in_plane();
+      line.line = taps.data();
+      line.line_taps = static_cast<std::int64_t>(taps.size());
+      pulse(steps * line.line_taps / 4);
+      make_line(line, fold, y + i * lines.width(), scratch);
+    }
+  });
+}
+
+void resize_copies(const Call& call, const ref::Resizing& op, const ResizeLines& lines,
+                   Tensor& output, Workspace& ws) {
+  const std::int64_t size = tensor::traits(op.to.dtype).size, bytes = lines.width() * size;
+  const Scalar outside = visit(ref::Everything{}, op.to.dtype, [&]<class T>() {
+    return ref::scalar_of(ref::store<T>(ref::convert<Compute<T>>(op.outside)));
+  });
+  const auto* const none = reinterpret_cast<const std::uint8_t*>(&outside.bits);
+  const std::vector<std::int32_t> nowhere(static_cast<std::size_t>(lines.width()), -1);
+  const auto copy_by = copy_places_of(size);
+  const std::uint8_t* const x = call.in(0).bytes().data();
+  std::uint8_t* const y = output.mutable_bytes().data();
+  const std::int64_t all = op.to.shape.elements() / lines.width();
+  for_lines(lines, all, lines.width(), ws, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<LineTap> taps, before;
+    const std::uint8_t* last = nullptr;  // what the line before came from
+    Pulse pulse(&ws.threads);
+    for (std::int64_t i = begin; i < end; ++i) {
+      lines.taps_of(i % lines.lines(), taps, before);
+      std::uint8_t* const to = y + i * bytes;
+      pulse(lines.width());
+      if (taps.empty()) {
+        copy_by(x, nowhere.data(), lines.width(), none, to);
+        last = nullptr;
+        continue;
+      }
+      const std::uint8_t* const from =
+          x + (i / lines.lines() * lines.in_plane() + taps[0].offset) * size;
+      if (from == last || !lines.has_table()) {
+        copy(pulse, to, from == last ? to - bytes : from, static_cast<std::size_t>(bytes));
+      } else {
+        copy_by(from, lines.table().index.data(), lines.width(), none, to);
+      }
+      last = from;
+    }
+  });
+}
+
+bool suits(const ref::Resizing& op) {
+  if (!op.is_listed) return false;
+  for (const ref::AxisTaps& axis : op.axes) {
+    for (const ref::Tap& tap : axis.taps) {
+      if (!std::isfinite(tap.weight)) return false;  // times 0 it would be a tap
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+core::Result<void> resize(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const ref::Resizing op, ref::resizing_of(call));
+  if (op.to.shape.elements() == 0) return {};
+  if (op.axes.empty()) {
+    const auto to = outputs[0].mutable_bytes();
+    Pulse pulse(&ws.threads);
+    copy(pulse, to.data(), call.in(0).bytes().data(), to.size());
+    return {};
+  }
+  if (!suits(op)) return ref::kResize.best()(call, outputs, ws);
+  ResizeLines lines(op);
+  if (!is_reached(lines.in_plane())) return ref::kResize.best()(call, outputs, ws);
+  if (op.copies) {
+    mark_outside(lines.table());
+    resize_copies(call, op, lines, outputs[0], ws);
+    return {};
+  }
+  visit(ref::Floats{}, op.to.dtype,
+        [&]<class T>() { resize_sums(call, op, lines, outputs[0].mutable_data<T>().data(), ws); });
+  return {};
+}
+
+// ---- GridSample, RoiAlign ----------------------------------------------------------------------
+
+namespace {
+
+/// What the table of taps says of every channel of a group: f(input plane, output place, count).
+struct Sampler {
+  const ref::Sampling& op;
+  std::int64_t channels, plane, places;
+
+  Sampler(const ref::Sampling& sampling, const Tensor& output) : op(sampling) {
+    const Shape from = op.from().shape, to = output.shape();
+    channels = from[1];
+    plane = from.elements(2, from.rank());
+    places = to.elements(2, to.rank());
+  }
+  /// Calls f(group, table, first place, count), in pieces.
+  template <class F>
+  void run(Workspace& ws, const F& make) const {
+    std::int64_t taps = 1;
+    for (std::int64_t g = 0; g < op.groups(); ++g) taps = std::max(taps, op.taps(g));
+    const std::int64_t piece = std::clamp<std::int64_t>(8192 / taps / 16 * 16, 16, 1024);
+    const std::int64_t pieces = ceil_div(places, piece);
+    ws.threads.run(op.groups() * pieces, [&](std::int64_t task) {
+      const std::int64_t group = task / pieces, first = task % pieces * piece;
+      const std::int64_t count = std::min(piece, places - first);
+      TapTable table;
+      table.clear(op.taps(group), count);
+      op.fill(group, first, count, table);
+      make(group, table, first, count);
+    });
+  }
+  std::int64_t to(std::int64_t group, std::int64_t channel, std::int64_t place) const {
+    return (group * channels + channel) * places + place;
+  }
+  std::int64_t from(std::int64_t group, std::int64_t channel) const {
+    return (op.image(group) * channels + channel) * plane;
+  }
+};
+
+template <class T>
+void sample_sums(const Call& call, const Sampler& sampler, T* y, Workspace& ws) {
+  using C = Compute<T>;
+  const ref::Widened<T> x(call, 0);
+  const WeightedLineKernels& kernels = weighted_line_kernels_for(ws.isa);
+  auto fold = sum_of<C>(kernels);
+  if constexpr (std::is_same_v<C, float>) {
+    if (sampler.op.takes_maximum()) fold = kernels.maximum;
+  }
+  sampler.run(
+      ws, [&](std::int64_t group, const TapTable& table, std::int64_t first, std::int64_t count) {
+        const LineTap whole;
+        std::vector<C> scratch;
+        Pulse pulse(&ws.threads);
+        WeightedLine<C> line;
+        line.line = &whole;
+        line.index = table.index.data();
+        line.weights = table.weights.data();
+        line.step = table.step;
+        line.taps = sampler.op.taps(group);
+        line.divisor = static_cast<C>(sampler.op.divisor(group));
+        line.count = count;
+        for (std::int64_t c = 0; c < sampler.channels; ++c) {
+          line.x = x.data() + sampler.from(group, c);
+          pulse(line.taps * count / 4);
+          make_line(line, fold, y + sampler.to(group, c, first), scratch);
+        }
+      });
+}
+
+void sample_copies(const Call& call, const Sampler& sampler, Tensor& output, Workspace& ws) {
+  const std::int64_t size = tensor::traits(output.dtype()).size;
+  const auto copy_by = copy_places_of(size);
+  const std::uint8_t* const x = call.in(0).bytes().data();
+  std::uint8_t* const y = output.mutable_bytes().data();
+  constexpr std::uint8_t kNone[8] = {};
+  sampler.run(ws, [&](std::int64_t group, TapTable& table, std::int64_t first, std::int64_t count) {
+    Pulse pulse(&ws.threads);
+    mark_outside(table);
+    for (std::int64_t c = 0; c < sampler.channels; ++c) {
+      pulse(count);
+      copy_by(x + sampler.from(group, c) * size, table.index.data(), count, kNone,
+              y + sampler.to(group, c, first) * size);
+    }
+  });
+}
+
+core::Result<void> sample(const Call& call, const ref::Sampling& op, const Judge& judge,
+                          std::span<Tensor> outputs, Workspace& ws) {
+  if (outputs[0].elements() == 0) return {};
+  const Sampler sampler(op, outputs[0]);
+  constexpr std::int64_t kTapsMax = 1 << 16;  // of a place: what a table has room for
+  bool fits = is_reached(sampler.plane);
+  for (std::int64_t g = 0; g < op.groups(); ++g) fits = fits && op.taps(g) <= kTapsMax;
+  const bool is_wide = op.takes_maximum() && outputs[0].dtype() == tensor::DType::kFloat64;
+  if (!fits || is_wide) return judge.best()(call, outputs, ws);
+  if (op.copies()) {
+    sample_copies(call, sampler, outputs[0], ws);
+    return {};
+  }
+  visit(ref::Floats{}, outputs[0].dtype(),
+        [&]<class T>() { sample_sums(call, sampler, outputs[0].mutable_data<T>().data(), ws); });
+  return {};
+}
+
+}  // namespace
+
+core::Result<void> grid_sample(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const auto op, ref::grid_sampling(call));
+  return sample(call, *op, ref::kGridSample, outputs, ws);
+}
+
+core::Result<void> roi_align(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const auto op, ref::roi_sampling(call));
+  return sample(call, *op, ref::kRoiAlign, outputs, ws);
+}
+
+}  // namespace commensal::kernels::cpu
