@@ -58,7 +58,7 @@ core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
                           const ConvWeights& weights, Tensor& output, Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
   const TapLayout layout(conv.window);
-  const bool in_place = layout.geometry.is_pointwise();
+  const bool in_place = layout.is_pointwise();
   const float* planes = call.in(0).data<float>().data();
   const float* bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;
   float* y = output.mutable_data<float>().data();
@@ -150,7 +150,7 @@ core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& 
                  : ref::kConv.best()(call, outputs, ws);
   }
   // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
-  const bool is_judged = suits ? !weights.all_finite() && Geometry::of(conv.window).padded()
+  const bool is_judged = suits ? !weights.all_finite() && reads_outside(conv.window)
                                : !weights.all_finite() || !is_dense(conv.window);
   if (is_judged) return ref::kConv.best()(call, outputs, ws);
   if (!suits) return by_window(conv, call, weights, outputs[0], ws);

@@ -76,16 +76,35 @@ struct TapPlane {
   std::int64_t height = 0, width = 0;
   const float* weights = nullptr;   // of `chain`: one a tap
   float bias = 0;                   // of `chain`
-  const float* divisors = nullptr;  // of `average`: one an output
+  const float* divisors = nullptr;  // of `average`: one an output; null: 1
 };
+
+/// A plane of keys, and where a plane of numbers has what its taps read: tap t of output (y, x) at
+/// positions[t] + row_start + y * row_step + x * column_step, modulo 2^32.
+struct PlacedTaps {
+  TapPlane plane;
+  const std::uint32_t* positions = nullptr;
+  std::uint32_t row_start = 0, row_step = 0, column_step = 0;
+  std::int64_t base = 0;  // added to each place
+  std::int64_t* places = nullptr;
+};
+
+/// The key of what no number is below, not even -infinity, as a float's bits.
+inline constexpr float kNoKey = -0.0f;
 
 /// What is made of the taps of an output.
 struct TapKernels {
-  void (*chain)(const TapPlane&) = nullptr;    // fused multiply-adds, then the bias
-  void (*maximum)(const TapPlane&) = nullptr;  // of no taps: -infinity
+  void (*chain)(const TapPlane&) = nullptr;  // fused multiply-adds, then the bias
+  /// Numbers become integers in the order of maxima (NaN on top, +0 above -0), in place.
+  void (*keys)(float* x, std::int64_t count) = nullptr;
+  void (*maximum)(const TapPlane&) = nullptr;  // of keys; of none: -infinity
+  /// The same, with the place of the first that is it. Keys of kNoKey are none; of none: -1.
+  void (*placed_maximum)(const PlacedTaps&) = nullptr;
   /// The sum in 32 lanes (docs/numerics.md), tap t in lane t mod 32, over the divisor. A tap of -0
   /// is as good as none.
   void (*average)(const TapPlane&) = nullptr;
+  /// Of a row of numbers, not keys; of none: -infinity.
+  float (*largest)(const float* x, std::int64_t count) = nullptr;
 };
 
 /// The input transform of one channel's tile rows: element (i, j) of the tiles' inputs is at

@@ -24,6 +24,8 @@ core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa is
 // pool.cpp
 core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> global_max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> lp_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // elementwise.cpp
