@@ -40,20 +40,6 @@ core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Is
                                              winograd);
 }
 
-/// The input planes of a whole batch, padded and split.
-core::Result<std::shared_ptr<float>> split_planes(const shape_inference::Conv& conv,
-                                                  const TapLayout& layout, const float* x,
-                                                  Workspace& ws) {
-  const CpuKernels& kernels = kernels_for(ws.isa);
-  const std::int64_t planes = conv.batch * conv.channels, floats = layout.plane_floats();
-  COMMENSAL_ASSIGN(std::shared_ptr<float> made,
-                   floats_from(ws.arena, planes * floats + kernels.lanes));
-  ws.threads.run(planes, [&](std::int64_t i) {
-    layout.fill(kernels, x + i * conv.window.in_elements(), 0.0f, made.get() + i * floats);
-  });
-  return made;
-}
-
 core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
                           const ConvWeights& weights, Tensor& output, Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
@@ -66,7 +52,7 @@ core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
   const std::int64_t out_plane = conv.window.out_elements(), rows = conv.group_out_channels();
   std::shared_ptr<float> copied;
   if (!in_place) {
-    COMMENSAL_ASSIGN(copied, split_planes(conv, layout, planes, ws));
+    COMMENSAL_ASSIGN(copied, split_planes(layout, planes, conv.batch * conv.channels, ws));
     planes = copied.get();
   }
   std::vector<std::unique_ptr<ColumnSource>> sources;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
 #include <commensal/compute/kernels/pulse.hpp>
 
@@ -141,6 +142,18 @@ TapPlane TapLayout::plane(const float* in, float* out) const {
   plane.height = geometry.out_height;
   plane.width = geometry.out_width;
   return plane;
+}
+
+core::Result<std::shared_ptr<float>> split_planes(const TapLayout& layout, const float* x,
+                                                  std::int64_t planes, Workspace& ws) {
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const std::int64_t floats = layout.plane_floats(), from = layout.window.in_elements();
+  COMMENSAL_ASSIGN(std::shared_ptr<float> made,
+                   floats_from(ws.arena, planes * floats + kernels.lanes));
+  ws.threads.run(planes, [&](std::int64_t i) {
+    layout.fill(kernels, x + i * from, 0.0f, made.get() + i * floats);
+  });
+  return made;
 }
 
 void fold_pieces(const ThreadPool& threads, const TapPlane& whole,

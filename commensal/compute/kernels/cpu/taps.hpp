@@ -56,6 +56,11 @@ struct TapLayout {
   shape_inference::Dims slices_{};  // of the leading dimensions, padded
 };
 
+/// Planes side by side, padded with +0 and split, readable to a vector beyond. Error:
+/// kResourceExhausted.
+core::Result<std::shared_ptr<float>> split_planes(const TapLayout& layout, const float* x,
+                                                  std::int64_t planes, Workspace& ws);
+
 /// Calls fold(piece, y, x) for all of a slice, in pieces between which others may run: some rows,
 /// or a part of one, from output (y, x) on.
 void fold_pieces(const ThreadPool& threads, const TapPlane& whole,
