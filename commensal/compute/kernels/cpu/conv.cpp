@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/conv_weights.hpp>
 #include <commensal/compute/kernels/cpu/depthwise.hpp>
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
@@ -33,11 +34,12 @@ core::Result<bool> winograd_applies(const Call& call) {
   return math::winograd_tile(shape) != 0;
 }
 
-core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Isa isa) {
+core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Isa isa,
+                                                            bool may_transform) {
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
-  COMMENSAL_ASSIGN(const bool winograd, winograd_applies(call));
+  COMMENSAL_ASSIGN(const bool applies, winograd_applies(call));
   return std::make_shared<const ConvWeights>(call.pulse, kernels_for(isa), call.in(1), group,
-                                             winograd);
+                                             applies && may_transform);
 }
 
 core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
@@ -109,6 +111,35 @@ core::Result<void> by_window(const shape_inference::Conv& conv, const Call& call
   return multiply({.rows = rows, .depth = conv.depth(), .columns = places}, products, ws);
 }
 
+/// `may_transform`: the Winograd clause, which is binary32's alone, may apply.
+core::Result<bool> conv_served(const Call& call, std::span<Tensor> outputs, Workspace& ws,
+                               bool may_transform) {
+  COMMENSAL_ASSIGN(shape_inference::Conv conv, shape_inference::conv_of(call));
+  if (conv.dtype != tensor::DType::kFloat32) return false;
+  if (outputs[0].elements() == 0) return true;
+  if (!may_transform) conv.winograd_tile = 0;
+  std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
+  if (ws.packed == nullptr) {
+    COMMENSAL_ASSIGN(made, weights_of(call, ws.isa, may_transform));
+  }
+  const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
+  const bool suits = TapLayout::suits(conv.window);
+  // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
+  const bool is_judged = suits ? !weights.all_finite() && reads_outside(conv.window)
+                               : !weights.all_finite() || !is_dense(conv.window);
+  if (conv.winograd_tile != 0 ? !suits : is_judged) return false;
+  if (conv.winograd_tile != 0) {
+    COMMENSAL_TRY(winograd(conv, call, weights, outputs[0], ws));
+  } else if (!suits) {
+    COMMENSAL_TRY(by_window(conv, call, weights, outputs[0], ws));
+  } else if (suits_depthwise(conv)) {
+    COMMENSAL_TRY(depthwise(conv, call, outputs[0], ws));
+  } else {
+    COMMENSAL_TRY(direct(conv, call, weights, outputs[0], ws));
+  }
+  return true;
+}
+
 }  // namespace
 
 core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa) {
@@ -118,30 +149,15 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
   }
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   if (group < 1 || call.in(1).shape()[0] % group != 0) return nullptr;  // infer will refuse it
-  return weights_of(call, isa);
+  return weights_of(call, isa, true);
 }
 
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const shape_inference::Conv conv, shape_inference::conv_of(call));
-  if (conv.dtype != tensor::DType::kFloat32) return ref::kConv.best()(call, outputs, ws);
-  if (outputs[0].elements() == 0) return {};
-  std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
-  if (ws.packed == nullptr) {
-    COMMENSAL_ASSIGN(made, weights_of(call, ws.isa));
-  }
-  const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
-  const bool suits = TapLayout::suits(conv.window);
-  if (conv.winograd_tile != 0) {
-    return suits ? winograd(conv, call, weights, outputs[0], ws)
-                 : ref::kConv.best()(call, outputs, ws);
-  }
-  // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
-  const bool is_judged = suits ? !weights.all_finite() && reads_outside(conv.window)
-                               : !weights.all_finite() || !is_dense(conv.window);
-  if (is_judged) return ref::kConv.best()(call, outputs, ws);
-  if (!suits) return by_window(conv, call, weights, outputs[0], ws);
-  if (suits_depthwise(conv)) return depthwise(conv, call, outputs[0], ws);
-  return direct(conv, call, weights, outputs[0], ws);
+  const bool may_transform = call.in(0).dtype() == tensor::DType::kFloat32;
+  return serve(call, outputs, ws, ref::kConv,
+               [may_transform](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return conv_served(own, made, space, may_transform);
+               });
 }
 
 }  // namespace commensal::kernels::cpu

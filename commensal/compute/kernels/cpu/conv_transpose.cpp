@@ -3,8 +3,8 @@
 // for each residue of the strides) are a convolution of their own with some of the taps, which
 // walks backwards over the input.
 #include <algorithm>
-#include <cmath>
-#include <commensal/compute/kernels/cpu/aligned.hpp>
+#include <commensal/compute/kernels/cpu/conv_phases.hpp>
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
@@ -20,114 +20,6 @@ namespace {
 using shape_inference::ConvTranspose;
 using shape_inference::Dims;
 using shape_inference::Window;
-
-/// Of each dimension the taps begin, begin + step, ... which meet the same outputs: tap `begin` of
-/// the input's first place is `offset` places behind the output's first, padding included.
-struct Phase {
-  Dims begin{}, step{}, taps{}, offset{};
-};
-
-/// One for each residue of the strides, the last dimension's fastest.
-std::vector<Phase> phases_of(int rank, const Dims& kernel, const Dims& stride,
-                             const Dims& dilation) {
-  std::vector<Phase> made = {{}};
-  for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
-    const std::int64_t step = stride[d] / std::gcd(stride[d], dilation[d]);
-    std::vector<Phase> all;
-    for (const Phase& before : made) {
-      for (std::int64_t r = 0; r < stride[d]; ++r) {
-        Phase one = before;
-        one.step[d] = step;
-        one.offset[d] = r;
-        while (one.begin[d] < step && one.begin[d] * dilation[d] % stride[d] != r) ++one.begin[d];
-        if (one.begin[d] < std::min(step, kernel[d])) {
-          one.taps[d] = (kernel[d] - one.begin[d] + step - 1) / step;
-          one.offset[d] = one.begin[d] * dilation[d];
-        }
-        all.push_back(one);
-      }
-    }
-    made = std::move(all);
-  }
-  return made;
-}
-
-std::int64_t product_of(int rank, const Dims& dims) {
-  std::int64_t all = 1;
-  for (int d = 0; d < rank; ++d) all *= dims[static_cast<std::size_t>(d)];
-  return all;
-}
-
-/// The left matrices of all phases and groups.
-class Weights final : public Packed {
- public:
-  Weights(Pulse& pulse, const CpuKernels& kernels, const Tensor& w, const Dims& stride,
-          const Dims& dilation, std::int64_t group)
-      : kernels_(kernels), rows_(w.shape()[1]), channels_(w.shape()[0] / group) {
-    const int rank = w.shape().rank() - 2;
-    Dims kernel{};
-    for (int d = 0; d < rank; ++d) kernel[static_cast<std::size_t>(d)] = w.shape()[d + 2];
-    const Tensor read = w.read_once();
-    const auto all = read.data<float>();
-    all_finite_ = std::ranges::all_of(all, [&](float one) {
-      pulse();
-      return std::isfinite(one);
-    });
-    for (const Phase& phase : phases_of(rank, kernel, stride, dilation)) {
-      const std::int64_t depth = product_of(rank, phase.taps) * channels_;
-      const std::int64_t floats = packed_rows_floats(kernels, rows_, depth);
-      auto& made = phases_.emplace_back(
-          std::make_unique<AlignedFloats>(std::max<std::int64_t>(floats * group, 1)));
-      std::vector<float> plain(static_cast<std::size_t>(rows_ * depth));
-      std::vector<float>& chains = chains_.emplace_back();
-      for (std::int64_t g = 0; g < group; ++g) {
-        const float* const from = all.data() + g * channels_ * rows_ * product_of(rank, kernel);
-        gather(pulse, phase, rank, kernel, from, plain);
-        if (channels_ == 1) chains.insert(chains.end(), plain.begin(), plain.end());
-        pack_rows(kernels, plain.data(), rows_, depth, depth, 1, made->data() + g * floats);
-      }
-    }
-  }
-  bool all_finite() const { return all_finite_; }
-  Rows rows(std::size_t phase, std::int64_t depth, std::int64_t group) const {
-    const std::int64_t floats = packed_rows_floats(kernels_, rows_, depth);
-    return {phases_[phase]->data() + group * floats, depth * kernels_.tile_rows,
-            kernels_.tile_rows};
-  }
-  /// Where groups have one channel of input: the taps of output channel o.
-  const float* chain(std::size_t phase, std::int64_t taps, std::int64_t o) const {
-    return chains_[phase].data() + o * taps;
-  }
-
- private:
-  /// Row o, column (tap * channels + c), from [C, O, K...].
-  void gather(Pulse& pulse, const Phase& phase, int rank, const Dims& kernel, const float* from,
-              std::vector<float>& to) const {
-    const std::int64_t taps = product_of(rank, phase.taps), all = product_of(rank, kernel);
-    for (std::int64_t t = 0; t < taps; ++t) {
-      std::int64_t tap = 0, rest = t, step = 1;
-      for (int d = rank - 1; d >= 0; --d) {
-        const auto k = static_cast<std::size_t>(d);
-        tap += (phase.begin[k] + rest % phase.taps[k] * phase.step[k]) * step;
-        rest /= phase.taps[k];
-        step *= kernel[k];
-      }
-      for (std::int64_t o = 0; o < rows_; ++o) {
-        for (std::int64_t c = 0; c < channels_; ++c) {
-          pulse();
-          to[static_cast<std::size_t>((o * taps + t) * channels_ + c)] =
-              from[(c * rows_ + o) * all + tap];
-        }
-      }
-    }
-  }
-
-  const CpuKernels& kernels_;
-  std::int64_t rows_, channels_;  // of a group
-  bool all_finite_ = true;
-  std::vector<std::unique_ptr<AlignedFloats>> phases_;
-  std::vector<std::vector<float>> chains_;  // of phases
-};
 
 /// Output place first + i * stride of each dimension is place i of the phase.
 struct Part {
@@ -170,8 +62,8 @@ Part part_of(const ConvTranspose& conv, const Phase& phase) {
 /// A convolution of one phase.
 class PhaseRun {
  public:
-  PhaseRun(const ConvTranspose& conv, const Part& part, std::size_t phase, const Weights& weights,
-           const Call& call, Workspace& ws)
+  PhaseRun(const ConvTranspose& conv, const Part& part, std::size_t phase,
+           const PhaseWeights& weights, const Call& call, Workspace& ws)
       : conv_(conv),
         part_(part),
         phase_(phase),
@@ -246,7 +138,7 @@ class PhaseRun {
   const ConvTranspose& conv_;
   const Part& part_;
   std::size_t phase_;
-  const Weights& weights_;
+  const PhaseWeights& weights_;
   Workspace& ws_;
   const CpuKernels& kernels_;
   const float *x_, *bias_;
@@ -304,7 +196,7 @@ void spread(const ConvTranspose& conv, std::span<const Part> parts, std::int64_t
 }
 
 core::Result<void> run_parts(const ConvTranspose& conv, std::span<Part> parts, std::size_t phase,
-                             const Weights& weights, const Call& call, Tensor& output,
+                             const PhaseWeights& weights, const Call& call, Tensor& output,
                              Workspace& ws) {
   const std::int64_t planes = conv.batch * conv.out_channels;
   for (Part& part : parts) {
@@ -361,24 +253,25 @@ core::Result<std::shared_ptr<const Packed>> pack_conv_transpose(const Call& call
     phases *= (*stride)[d];
     if (phases > kPhasesMax) return nullptr;
   }
-  return std::make_shared<const Weights>(call.pulse, kernels_for(isa), call.in(1), *stride,
-                                         *dilation, group);
+  return std::make_shared<const PhaseWeights>(call.pulse, kernels_for(isa), call.in(1), *stride,
+                                              *dilation, group);
 }
 
-core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  if (call.in(0).dtype() != tensor::DType::kFloat32) {
-    return ref::kConvTranspose.best()(call, outputs, ws);
-  }
+namespace {
+
+core::Result<bool> served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  if (call.in(0).dtype() != tensor::DType::kFloat32) return false;
   COMMENSAL_ASSIGN(const ConvTranspose conv, shape_inference::conv_transpose_of(call));
   std::shared_ptr<const Packed> made;  // where the weights are not constant
   if (ws.packed == nullptr) {
     COMMENSAL_ASSIGN(made, pack_conv_transpose(call, ws.isa));
   }
-  const auto* weights = static_cast<const Weights*>(ws.packed == nullptr ? made.get() : ws.packed);
+  const auto* weights =
+      static_cast<const PhaseWeights*>(ws.packed == nullptr ? made.get() : ws.packed);
   // Taps outside are skipped. Filling them with zeros is the same, but for weights like infinity.
   const bool serves = weights != nullptr && weights->all_finite() && is_dense(conv.window) &&
                       outputs[0].elements() > 0;
-  if (!serves) return ref::kConvTranspose.best()(call, outputs, ws);
+  if (!serves) return false;
   const Window& w = conv.window;
   std::vector<Part> parts;
   for (const Phase& phase : phases_of(w.rank, w.kernel, w.stride, w.dilation)) {
@@ -389,7 +282,13 @@ core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, W
     COMMENSAL_TRY(
         run_parts(conv, std::span(parts).subspan(i, across), i, *weights, call, outputs[0], ws));
   }
-  return {};
+  return true;
+}
+
+}  // namespace
+
+core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kConvTranspose, served);
 }
 
 }  // namespace commensal::kernels::cpu

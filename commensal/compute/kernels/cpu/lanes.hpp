@@ -79,6 +79,19 @@ struct TapPlane {
   const float* divisors = nullptr;  // of `average`: one an output; null: 1
 };
 
+/// Places between the elements of a plane: output i is one chain of fused multiply-adds from +0
+/// over weights[k][i] * plane[at[k][i]], k ascending, times scale[i] (null: 1). Where at is -1 a
+/// step of +0 is taken instead: the sign of a zero may differ.
+struct Interpolation {
+  static constexpr int kNeighbours = 4;
+  const float* plane = nullptr;
+  const float* at[kNeighbours] = {};  // the bits of 32-bit integers
+  const float* weights[kNeighbours] = {};
+  const float* scale = nullptr;
+  float* to = nullptr;
+  std::int64_t count = 0;
+};
+
 /// A plane of keys, and where a plane of numbers has what its taps read: tap t of output (y, x) at
 /// positions[t] + row_start + y * row_step + x * column_step, modulo 2^32.
 struct PlacedTaps {
@@ -103,6 +116,7 @@ struct TapKernels {
   /// The sum in 32 lanes (docs/numerics.md), tap t in lane t mod 32, over the divisor. A tap of -0
   /// is as good as none.
   void (*average)(const TapPlane&) = nullptr;
+  void (*interpolate)(const Interpolation&) = nullptr;
   /// Of a row of numbers, not keys; of none: -infinity.
   float (*largest)(const float* x, std::int64_t count) = nullptr;
 };
@@ -258,6 +272,9 @@ struct CpuKernels {
   /// One row: (x - largest) - log of that sum; y must not be x.
   void (*log_softmax)(const float* x, float* y, std::int64_t count) = nullptr;
   CellKernels cells;
+  /// binary16, as its bits, to binary32 and, rounded to nearest even, back; canonical NaNs.
+  void (*widen)(const std::uint16_t* from, float* to, std::int64_t count) = nullptr;
+  void (*narrow)(const float* from, std::uint16_t* to, std::int64_t count) = nullptr;
   std::array<UnaryFn, kUnaries> unary{};     // by Unary
   std::array<BinaryFn, kBinaries> binary{};  // by Binary
 };

@@ -15,6 +15,10 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
 core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_conv_transpose(const Call& call, Isa isa);
 
+// deform_conv.cpp
+core::Result<void> deform_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<std::shared_ptr<const Packed>> pack_deform_conv(const Call& call, Isa isa);
+
 // gemm.cpp
 core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa);

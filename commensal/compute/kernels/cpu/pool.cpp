@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pools, all but GlobalLpPool: planes of binary32, and what binary32 holds exactly.
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
-#include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/pool.hpp>
 #include <limits>
 #include <vector>
@@ -154,24 +154,6 @@ core::Result<void> pool_with_places(const Pool& pool, const Call& call, std::spa
                           });
 }
 
-/// As binary32, which holds each of 16 bits exactly.
-template <class T>
-core::Result<void> pool_halves(const Pool& pool, const Call& call, Tensor& output, Workspace& ws,
-                               PlanePool::Kind kind) {
-  const PlanePool planes(pool, kind, ws);
-  const std::int64_t in = pool.window.in_elements(), out = pool.window.out_elements();
-  const T* x = call.in(0).data<T>().data();
-  T* y = output.mutable_data<T>().data();
-  return run_with_scratch(
-      ws, pool.planes, planes.scratch() + in + out, [&](std::int64_t i, float* scratch) {
-        float* const from = scratch + planes.scratch();
-        float* const to = from + in;
-        std::transform(x + i * in, x + (i + 1) * in, from, [](T one) { return ref::load(one); });
-        planes.run(from, to, scratch);
-        std::transform(to, to + out, y + i * out, [](float one) { return ref::store<T>(one); });
-      });
-}
-
 /// As numbers, which 8-bit codes are exactly; the maximum of nothing is the lowest code.
 core::Result<void> max_pool_of_codes(const Pool& pool, const Call& call, Tensor& output,
                                      Workspace& ws) {
@@ -193,28 +175,14 @@ core::Result<void> max_pool_of_codes(const Pool& pool, const Call& call, Tensor&
       });
 }
 
-/// Where the layout suits; of maxima also of codes.
-core::Result<void> pool_any(const Call& call, std::span<Tensor> outputs, Workspace& ws,
-                            PlanePool::Kind kind, const Judge& judge) {
-  COMMENSAL_ASSIGN(const Pool pool, shape_inference::pool_of(call));
-  const bool is_maximum = kind == PlanePool::Kind::kMaximum;
-  if (!TapLayout::suits(pool.window)) return judge.best()(call, outputs, ws);
-  if (outputs.size() > 1) {
-    const bool counts = pool.window.in_elements() <= std::numeric_limits<std::int32_t>::max();
-    if (is_float32(call) && counts) return pool_with_places(pool, call, outputs, ws);
-    return judge.best()(call, outputs, ws);
+/// Whether each plane has one output, out of all of it.
+bool takes_whole_planes(const Pool& pool) {
+  const shape_inference::Window& w = pool.window;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank); ++d) {
+    if (w.kernel[d] != w.in[d] || w.dilation[d] != 1 || w.out[d] != 1) return false;
+    if (w.pad_begin[d] != 0 || w.pad_end[d] != 0) return false;
   }
-  switch (call.in(0).dtype()) {
-    case DType::kFloat32:
-      return pool_planes(pool, call, outputs[0], ws, kind);
-    case DType::kFloat16:
-      return pool_halves<tensor::Float16>(pool, call, outputs[0], ws, kind);
-    case DType::kBfloat16:
-      return pool_halves<tensor::Bfloat16>(pool, call, outputs[0], ws, kind);
-    default:
-      if (is_maximum && is_code(call)) return max_pool_of_codes(pool, call, outputs[0], ws);
-      return judge.best()(call, outputs, ws);
-  }
+  return true;
 }
 
 /// Calls task(plane) for all planes, some at a time.
@@ -225,6 +193,84 @@ void for_planes(const Pool& pool, Workspace& ws, const Task& task) {
     const std::int64_t end = std::min(pool.planes, (i + 1) * kPlanes);
     for (std::int64_t plane = i * kPlanes; plane < end; ++plane) task(plane);
   });
+}
+
+void average_whole_planes(const Pool& pool, const Call& call, Tensor& output, Workspace& ws) {
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const float* x = call.in(0).data<float>().data();
+  float* y = output.mutable_data<float>().data();
+  const std::int64_t plane = pool.window.in_elements();
+  for_planes(pool, ws, [&](std::int64_t i) {
+    const float mean = kernels.sum(x + i * plane, plane) / static_cast<float>(plane);
+    y[i] = mean != mean ? std::numeric_limits<float>::quiet_NaN() : mean;
+  });
+}
+
+void maxima_of_whole_planes(const Pool& pool, const Call& call, Tensor& output, Workspace& ws) {
+  const auto largest = kernels_for(ws.isa).taps.largest;
+  const float* x = call.in(0).data<float>().data();
+  float* y = output.mutable_data<float>().data();
+  const std::int64_t plane = pool.window.in_elements();
+  constexpr std::int64_t kPiece = 1 << 20;
+  for_planes(pool, ws, [&](std::int64_t i) {
+    y[i] = largest(x + i * plane, std::min(plane, kPiece));
+    for (std::int64_t at = kPiece; at < plane; at += kPiece) {
+      ws.threads.yield();
+      const std::array both = {y[i], largest(x + i * plane + at, std::min(kPiece, plane - at))};
+      y[i] = largest(both.data(), 2);
+    }
+  });
+}
+
+/// Where the layout suits; of maxima also of codes.
+core::Result<bool> pool_served(const Call& call, std::span<Tensor> outputs, Workspace& ws,
+                               PlanePool::Kind kind) {
+  COMMENSAL_ASSIGN(const Pool pool, shape_inference::pool_of(call));
+  if (outputs.size() == 1 && is_float32(call) && takes_whole_planes(pool)) {
+    if (kind == PlanePool::Kind::kMaximum) {
+      maxima_of_whole_planes(pool, call, outputs[0], ws);
+      return true;
+    }
+    if (kind == PlanePool::Kind::kAverage) {
+      average_whole_planes(pool, call, outputs[0], ws);
+      return true;
+    }
+  }
+  if (!TapLayout::suits(pool.window)) return false;
+  if (outputs.size() > 1) {
+    const bool counts = pool.window.in_elements() <= std::numeric_limits<std::int32_t>::max();
+    if (!is_float32(call) || !counts) return false;
+    COMMENSAL_TRY(pool_with_places(pool, call, outputs, ws));
+  } else if (is_float32(call)) {
+    COMMENSAL_TRY(pool_planes(pool, call, outputs[0], ws, kind));
+  } else if (kind == PlanePool::Kind::kMaximum && is_code(call)) {
+    COMMENSAL_TRY(max_pool_of_codes(pool, call, outputs[0], ws));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+core::Result<void> pool_any(const Call& call, std::span<Tensor> outputs, Workspace& ws,
+                            PlanePool::Kind kind, const Judge& judge) {
+  return serve(call, outputs, ws, judge,
+               [kind](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return pool_served(own, made, space, kind);
+               });
+}
+
+core::Result<bool> global_average(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const Pool pool, shape_inference::global_pool_of(call));
+  if (!is_float32(call)) return false;
+  average_whole_planes(pool, call, outputs[0], ws);
+  return true;
+}
+
+core::Result<bool> global_maximum(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const Pool pool, shape_inference::global_pool_of(call));
+  if (!is_float32(call)) return false;
+  maxima_of_whole_planes(pool, call, outputs[0], ws);
+  return true;
 }
 
 }  // namespace
@@ -251,37 +297,11 @@ core::Result<void> lp_pool(const Call& call, std::span<Tensor> outputs, Workspac
 }
 
 core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const Pool pool, shape_inference::global_pool_of(call));
-  if (!is_float32(call)) return ref::kGlobalAveragePool.best()(call, outputs, ws);
-  const CpuKernels& kernels = kernels_for(ws.isa);
-  const float* x = call.in(0).data<float>().data();
-  float* y = outputs[0].mutable_data<float>().data();
-  const std::int64_t plane = pool.window.in_elements();
-  for_planes(pool, ws, [&](std::int64_t i) {
-    const float mean = kernels.sum(x + i * plane, plane) / static_cast<float>(plane);
-    y[i] = mean != mean ? std::numeric_limits<float>::quiet_NaN() : mean;
-  });
-  return {};
+  return serve(call, outputs, ws, ref::kGlobalAveragePool, global_average);
 }
 
 core::Result<void> global_max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const Pool pool, shape_inference::global_pool_of(call));
-  if (!is_float32(call)) return ref::kGlobalMaxPool.best()(call, outputs, ws);
-  const auto largest = kernels_for(ws.isa).taps.largest;
-  const float* x = call.in(0).data<float>().data();
-  float* y = outputs[0].mutable_data<float>().data();
-  const std::int64_t plane = pool.window.in_elements();
-  constexpr std::int64_t kPiece = 1 << 20;
-  for_planes(pool, ws, [&](std::int64_t i) {
-    std::array<float, 2> best = {-kInfinity, -kInfinity};  // so far, and of a piece
-    for (std::int64_t at = 0; at < plane; at += kPiece) {
-      if (at > 0) ws.threads.yield();
-      best[1] = largest(x + i * plane + at, std::min(kPiece, plane - at));
-      best[0] = largest(best.data(), 2);
-    }
-    y[i] = best[0];
-  });
-  return {};
+  return serve(call, outputs, ws, ref::kGlobalMaxPool, global_maximum);
 }
 
 }  // namespace commensal::kernels::cpu

@@ -61,6 +61,7 @@ inline void keys_of_row(float* x, std::int64_t count) {
 
 inline float largest_of_row(const float* x, std::int64_t count) {
   constexpr int kAtOnce = 4;
+  const bool is_long = count >= kLanes;
   KeyV best[kAtOnce];
   for (KeyV& one : best) one = key_of_infinity();
   for (; count >= kAtOnce * kLanes; count -= kAtOnce * kLanes, x += kAtOnce * kLanes) {
@@ -69,10 +70,14 @@ inline float largest_of_row(const float* x, std::int64_t count) {
       best[v] = hn::Max(best[v], key_of(hn::LoadU(kFloats, x + v * kLanes)));
     }
   }
-  for (; count > 0; count -= kLanes, x += kLanes) {
-    const auto here = static_cast<int>(std::min<std::int64_t>(count, kLanes));
-    const V numbers = hn::IfThenElse(first(here), load_first(here, x), hn::Neg(hn::Inf(kFloats)));
-    best[0] = hn::Max(best[0], key_of(numbers));
+  const float* const last = x + count - kLanes;  // what is there twice changes no maximum
+  for (; count > kLanes; count -= kLanes, x += kLanes) {
+    best[0] = hn::Max(best[0], key_of(hn::LoadU(kFloats, x)));
+  }
+  if (count > 0 && is_long) best[1] = hn::Max(best[1], key_of(hn::LoadU(kFloats, last)));
+  if (count > 0 && !is_long) {
+    const auto here = static_cast<int>(count);
+    best[0] = key_of(hn::IfThenElse(first(here), load_first(here, x), hn::Neg(hn::Inf(kFloats))));
   }
   const KeyV all = hn::Max(hn::Max(best[0], best[1]), hn::Max(best[2], best[3]));
   return hn::GetLane(number_of(hn::MaxOfLanes(kKeys, all)));
@@ -115,8 +120,57 @@ HWY_INLINE void tap_rows(const TapPlane& p, std::int64_t y) {
   }
 }
 
+/// Whether the taps are kSide rows of kSide, each where the next row of outputs has its first.
+template <int kSide>
+bool overlaps(const TapPlane& p) {
+  if (p.taps != kSide * kSide) return false;
+  for (int t = 0; t + kSide < p.taps; ++t) {
+    if (p.offsets[t + kSide] - p.offsets[t] != p.in_step) return false;
+  }
+  return true;
+}
+
+/// Each row of inputs is loaded once for all rows of outputs that meet it, of which the taps come
+/// in their order nevertheless.
+template <class Op, int kSide, int kRows>
+HWY_INLINE void overlapping_rows(const TapPlane& p, std::int64_t y) {
+  for (std::int64_t x = 0; x < p.width; x += kLanes) {
+    const float* const in = p.in + y * p.in_step + x;
+    V acc[kRows];
+    COMMENSAL_UNROLL
+    for (int r = 0; r < kRows; ++r) acc[r] = Op::start();
+    COMMENSAL_UNROLL
+    for (int row = 0; row < kRows + kSide - 1; ++row) {
+      V taps[kSide];
+      COMMENSAL_UNROLL
+      for (int k = 0; k < kSide; ++k) {
+        taps[k] = hn::LoadU(kFloats, in + row * p.in_step + p.offsets[k]);
+      }
+      COMMENSAL_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        const int down = row - r;
+        if (down < 0 || down >= kSide) continue;
+        COMMENSAL_UNROLL
+        for (int k = 0; k < kSide; ++k) acc[r] = Op::step(p, down * kSide + k, taps[k], acc[r]);
+      }
+    }
+    COMMENSAL_UNROLL
+    for (int r = 0; r < kRows; ++r) store_output(p, y + r, x, canonical(Op::finish(p, acc[r])));
+  }
+}
+
+template <class Op, int kSide>
+void overlapping_plane(const TapPlane& p) {
+  constexpr int kRows = 4;
+  std::int64_t y = 0;
+  for (; y + kRows <= p.height; y += kRows) overlapping_rows<Op, kSide, kRows>(p, y);
+  for (; y < p.height; ++y) overlapping_rows<Op, kSide, 1>(p, y);
+}
+
 template <class Op>
 void tap_plane(const TapPlane& p) {
+  if (overlaps<3>(p)) return overlapping_plane<Op, 3>(p);
+  if (overlaps<5>(p)) return overlapping_plane<Op, 5>(p);
   constexpr int kRows = 6;
   std::int64_t y = 0;
   for (; y + kRows <= p.height; y += kRows) tap_rows<Op, kRows>(p, y);
@@ -149,6 +203,23 @@ inline void placed_maximum(const PlacedTaps& t) {
       std::int64_t* const to = t.places + y * p.width + x;
       for (std::int64_t i = 0; i < count; ++i) to[i] = places[i] < 0 ? -1 : t.base + places[i];
     }
+  }
+}
+
+inline void interpolate(const Interpolation& p) {
+  for (std::int64_t i = 0; i < p.count; i += kLanes) {
+    const auto here = static_cast<int>(std::min<std::int64_t>(p.count - i, kLanes));
+    V acc = hn::Zero(kFloats);
+    COMMENSAL_UNROLL
+    for (int k = 0; k < Interpolation::kNeighbours; ++k) {
+      const KeyV places = hn::BitCast(kKeys, load_first(here, p.at[k] + i));
+      const auto inside = hn::RebindMask(kFloats, hn::Gt(places, hn::Set(kKeys, -1)));
+      const V x = hn::GatherIndex(kFloats, p.plane, hn::Max(places, hn::Zero(kKeys)));
+      const V weight = load_first(here, p.weights[k] + i);
+      acc = hn::MulAdd(weight, hn::IfThenElseZero(inside, x), acc);
+    }
+    if (p.scale != nullptr) acc = hn::Mul(acc, load_first(here, p.scale + i));
+    store_first(here, acc, p.to + i);
   }
 }
 

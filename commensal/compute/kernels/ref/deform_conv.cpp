@@ -7,6 +7,7 @@
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/ref/neighbours.hpp>
 #include <commensal/compute/kernels/shape_inference/conv.hpp>
 
 namespace commensal::kernels::ref {
@@ -17,22 +18,6 @@ using core::fail;
 using shape_inference::Dims;
 
 constexpr int kX = 0, kWeights = 1, kOffset = 2, kBias = 3, kMask = 4;
-constexpr double kFar = 1 << 30;  // beyond every image, safe to convert
-
-// The two neighbours of a place along an axis; NaN counts as far away.
-template <class C>
-struct Neighbours {
-  std::int64_t first = 0;
-  C weight[2] = {0, 0};
-
-  static Neighbours of(C place) {
-    const C kept = place != place ? static_cast<C>(-kFar)
-                                  : std::clamp(place, static_cast<C>(-kFar), static_cast<C>(kFar));
-    const C floor = std::floor(kept), t = kept - floor;
-    return {static_cast<std::int64_t>(floor), {1 - t, t}};
-  }
-};
-
 struct DeformConv {
   using In = Floats;
   DType dtype = DType::kUndefined;

@@ -216,8 +216,14 @@ struct MaxUnpool : ScatterPlan {
     plan.updates = 0;
     plan.to = {call.in(0).dtype(), whole};
     if (call.unknown.has(1)) return plan;
+    plan.targets.reserve(static_cast<std::size_t>(x.elements()));
+    const std::int64_t places = pooled.elements();
     for (const std::int64_t index : paced<std::int64_t>(call, 1)) {
-      COMMENSAL_ASSIGN(const std::int64_t place, position_in(index, pooled.elements()));
+      COMMENSAL_ASSIGN(const std::int64_t place, position_in(index, places));
+      if (whole == pooled) {
+        plan.targets.push_back(place);
+        continue;
+      }
       const Dims at = shape_inference::split(pooled, place);
       bool inside = true;
       for (int d = 0; d < whole.rank(); ++d) {
