@@ -59,6 +59,7 @@ constexpr Command kTable[] = {
      "commensal-lab bench guests --svg guests.svg\n"
      "commensal-lab bench processes --json\n"
      "commensal-lab bench operators --peer onnxruntime --json\n"
+     "commensal-lab bench operators --quick --threads 1,2\n"
      "commensal-lab bench promise --trace miner.jsonl --json",
      declare_lab_bench},
     {"trace", kMeasurements, "record how a host works",

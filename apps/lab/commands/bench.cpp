@@ -28,6 +28,7 @@ struct BenchArguments {
   lab::bench::collocation::GuestsOptions guests;
   lab::bench::promise::PromiseBenchOptions promise;
   lab::bench::operators::Options operators;
+  bool operators_quick = false;
   std::string svg;
   std::string peer = "onnxruntime";
   bool json = false;
@@ -98,6 +99,11 @@ Result<int> bench_operators(BenchArguments& options) {
   COMMENSAL_ASSIGN(const auto program, own_program());
   COMMENSAL_ASSIGN(const auto peer, onnxruntime_command());
   lab::bench::operators::Options& bench = options.operators;
+  if (options.operators_quick) {
+    bench.firsts = true;
+    bench.turns.repeats = 3;
+    bench.turns.rounds_max = 1;
+  }
   bench.ours = subject_starter({program.string(), "bench", kSubjectWord});
   bench.theirs = subject_starter(peer);
   Progress progress("bench");
@@ -112,6 +118,8 @@ Result<int> bench_operators(BenchArguments& options) {
 
 void declare_operators(CLI::App& app, BenchArguments& options) {
   app.add_option("--operators", options.operators.ops, "Names; default: all")->delimiter(',');
+  app.add_flag("--quick", options.operators_quick,
+               "An operator's first case alone, 3 repeats, 10 minutes");
   app.add_option("--threads", options.operators.threads, "Numbers of threads")
       ->delimiter(',')
       ->check(CLI::Range(1, limits::kThreadsMax))

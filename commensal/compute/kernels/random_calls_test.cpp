@@ -26,8 +26,9 @@ Tensor random_input(Draw& draw, std::string_view recipe) {
   const std::int64_t most = draw.one_in(8) ? 40'000 : 300;
   if (recipe == "conv" || recipe == "pool") {
     Ints dims = {draw.number(1, 3), draw.number(1, draw.one_in(2) ? 24 : 4)};
-    const std::int64_t spatial = draw.one_in(2) ? 2 : draw.number(1, 3);
+    const std::int64_t spatial = draw.one_in(2) ? 2 : draw.number(1, 4);
     for (std::int64_t i = 0; i < spatial; ++i) dims.push_back(draw.number(1, spatial > 2 ? 7 : 18));
+    if (draw.one_in(3)) dims.back() = draw.number(15, 40);  // more than a vector
     return random_of(draw, draw.one_in(6) ? draw.of(kTypes) : DType::kFloat32, shape_of(dims),
                      blend);
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/conv_weights.hpp>
 #include <commensal/compute/kernels/cpu/depthwise.hpp>
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
@@ -33,32 +34,19 @@ core::Result<bool> winograd_applies(const Call& call) {
   return math::winograd_tile(shape) != 0;
 }
 
-core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Isa isa) {
+core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Isa isa,
+                                                            bool may_transform) {
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
-  COMMENSAL_ASSIGN(const bool winograd, winograd_applies(call));
+  COMMENSAL_ASSIGN(const bool applies, winograd_applies(call));
   return std::make_shared<const ConvWeights>(call.pulse, kernels_for(isa), call.in(1), group,
-                                             winograd);
-}
-
-/// The input planes of a whole batch, padded and split.
-core::Result<std::shared_ptr<float>> split_planes(const shape_inference::Conv& conv,
-                                                  const TapLayout& layout, const float* x,
-                                                  Workspace& ws) {
-  const CpuKernels& kernels = kernels_for(ws.isa);
-  const std::int64_t planes = conv.batch * conv.channels, floats = layout.plane_floats();
-  COMMENSAL_ASSIGN(std::shared_ptr<float> made,
-                   floats_from(ws.arena, planes * floats + kernels.lanes));
-  ws.threads.run(planes, [&](std::int64_t i) {
-    layout.fill(kernels, x + i * conv.window.in_elements(), 0.0f, made.get() + i * floats);
-  });
-  return made;
+                                             applies && may_transform);
 }
 
 core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
                           const ConvWeights& weights, Tensor& output, Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
   const TapLayout layout(conv.window);
-  const bool in_place = layout.geometry.is_pointwise();
+  const bool in_place = layout.is_pointwise();
   const float* planes = call.in(0).data<float>().data();
   const float* bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;
   float* y = output.mutable_data<float>().data();
@@ -66,7 +54,7 @@ core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
   const std::int64_t out_plane = conv.window.out_elements(), rows = conv.group_out_channels();
   std::shared_ptr<float> copied;
   if (!in_place) {
-    COMMENSAL_ASSIGN(copied, split_planes(conv, layout, planes, ws));
+    COMMENSAL_ASSIGN(copied, split_planes(layout, planes, conv.batch * conv.channels, ws));
     planes = copied.get();
   }
   std::vector<std::unique_ptr<ColumnSource>> sources;
@@ -123,6 +111,35 @@ core::Result<void> by_window(const shape_inference::Conv& conv, const Call& call
   return multiply({.rows = rows, .depth = conv.depth(), .columns = places}, products, ws);
 }
 
+/// `may_transform`: the Winograd clause, which is binary32's alone, may apply.
+core::Result<bool> conv_served(const Call& call, std::span<Tensor> outputs, Workspace& ws,
+                               bool may_transform) {
+  COMMENSAL_ASSIGN(shape_inference::Conv conv, shape_inference::conv_of(call));
+  if (conv.dtype != tensor::DType::kFloat32) return false;
+  if (outputs[0].elements() == 0) return true;
+  if (!may_transform) conv.winograd_tile = 0;
+  std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
+  if (ws.packed == nullptr) {
+    COMMENSAL_ASSIGN(made, weights_of(call, ws.isa, may_transform));
+  }
+  const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
+  const bool suits = TapLayout::suits(conv.window);
+  // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
+  const bool is_judged = suits ? !weights.all_finite() && reads_outside(conv.window)
+                               : !weights.all_finite() || !is_dense(conv.window);
+  if (conv.winograd_tile != 0 ? !suits : is_judged) return false;
+  if (conv.winograd_tile != 0) {
+    COMMENSAL_TRY(winograd(conv, call, weights, outputs[0], ws));
+  } else if (!suits) {
+    COMMENSAL_TRY(by_window(conv, call, weights, outputs[0], ws));
+  } else if (suits_depthwise(conv)) {
+    COMMENSAL_TRY(depthwise(conv, call, outputs[0], ws));
+  } else {
+    COMMENSAL_TRY(direct(conv, call, weights, outputs[0], ws));
+  }
+  return true;
+}
+
 }  // namespace
 
 core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa) {
@@ -132,30 +149,15 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
   }
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   if (group < 1 || call.in(1).shape()[0] % group != 0) return nullptr;  // infer will refuse it
-  return weights_of(call, isa);
+  return weights_of(call, isa, true);
 }
 
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const shape_inference::Conv conv, shape_inference::conv_of(call));
-  if (conv.dtype != tensor::DType::kFloat32) return ref::kConv.best()(call, outputs, ws);
-  if (outputs[0].elements() == 0) return {};
-  std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
-  if (ws.packed == nullptr) {
-    COMMENSAL_ASSIGN(made, weights_of(call, ws.isa));
-  }
-  const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
-  const bool suits = TapLayout::suits(conv.window);
-  if (conv.winograd_tile != 0) {
-    return suits ? winograd(conv, call, weights, outputs[0], ws)
-                 : ref::kConv.best()(call, outputs, ws);
-  }
-  // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
-  const bool is_judged = suits ? !weights.all_finite() && Geometry::of(conv.window).padded()
-                               : !weights.all_finite() || !is_dense(conv.window);
-  if (is_judged) return ref::kConv.best()(call, outputs, ws);
-  if (!suits) return by_window(conv, call, weights, outputs[0], ws);
-  if (suits_depthwise(conv)) return depthwise(conv, call, outputs[0], ws);
-  return direct(conv, call, weights, outputs[0], ws);
+  const bool may_transform = call.in(0).dtype() == tensor::DType::kFloat32;
+  return serve(call, outputs, ws, ref::kConv,
+               [may_transform](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return conv_served(own, made, space, may_transform);
+               });
 }
 
 }  // namespace commensal::kernels::cpu

@@ -3,13 +3,16 @@
 // for each residue of the strides) are a convolution of their own with some of the taps, which
 // walks backwards over the input.
 #include <algorithm>
-#include <cmath>
-#include <commensal/compute/kernels/cpu/aligned.hpp>
+#include <commensal/compute/kernels/cpu/conv_phases.hpp>
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
+#include <commensal/compute/kernels/cpu/taps.hpp>
 #include <commensal/compute/kernels/cpu/window_columns.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/shape_inference/conv_transpose.hpp>
+#include <numeric>
+#include <optional>
 
 namespace commensal::kernels::cpu {
 namespace {
@@ -18,102 +21,21 @@ using shape_inference::ConvTranspose;
 using shape_inference::Dims;
 using shape_inference::Window;
 
-/// The taps begin, begin + stride, ... of each dimension.
-struct Phase {
-  Dims begin{}, taps{};
-};
-
-std::vector<Phase> phases_of(int rank, const Dims& kernel, const Dims& stride) {
-  std::vector<Phase> made = {{}};
-  for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
-    std::vector<Phase> all;
-    for (const Phase& before : made) {
-      for (std::int64_t r = 0; r < stride[d]; ++r) {
-        Phase one = before;
-        one.begin[d] = r;
-        one.taps[d] = r < kernel[d] ? (kernel[d] - r + stride[d] - 1) / stride[d] : 0;
-        all.push_back(one);
-      }
-    }
-    made = std::move(all);
-  }
-  return made;
-}
-
-std::int64_t product_of(int rank, const Dims& dims) {
-  std::int64_t all = 1;
-  for (int d = 0; d < rank; ++d) all *= dims[static_cast<std::size_t>(d)];
-  return all;
-}
-
-/// The left matrices of all phases and groups.
-class Weights final : public Packed {
- public:
-  Weights(Pulse& pulse, const CpuKernels& kernels, const Tensor& w, const Dims& stride,
-          std::int64_t group)
-      : kernels_(kernels), rows_(w.shape()[1]), channels_(w.shape()[0] / group) {
-    const int rank = w.shape().rank() - 2;
-    Dims kernel{};
-    for (int d = 0; d < rank; ++d) kernel[static_cast<std::size_t>(d)] = w.shape()[d + 2];
-    const Tensor read = w.read_once();
-    const auto all = read.data<float>();
-    all_finite_ = std::ranges::all_of(all, [&](float one) {
-      pulse();
-      return std::isfinite(one);
-    });
-    for (const Phase& phase : phases_of(rank, kernel, stride)) {
-      const std::int64_t depth = product_of(rank, phase.taps) * channels_;
-      const std::int64_t floats = packed_rows_floats(kernels, rows_, depth);
-      auto& made = phases_.emplace_back(
-          std::make_unique<AlignedFloats>(std::max<std::int64_t>(floats * group, 1)));
-      std::vector<float> plain(static_cast<std::size_t>(rows_ * depth));
-      for (std::int64_t g = 0; g < group; ++g) {
-        const float* const from = all.data() + g * channels_ * rows_ * product_of(rank, kernel);
-        gather(pulse, phase, rank, kernel, stride, from, plain);
-        pack_rows(kernels, plain.data(), rows_, depth, depth, 1, made->data() + g * floats);
-      }
-    }
-  }
-  bool all_finite() const { return all_finite_; }
-  Rows rows(std::size_t phase, std::int64_t depth, std::int64_t group) const {
-    const std::int64_t floats = packed_rows_floats(kernels_, rows_, depth);
-    return {phases_[phase]->data() + group * floats, depth * kernels_.tile_rows,
-            kernels_.tile_rows};
-  }
-
- private:
-  /// Row o, column (tap * channels + c), from [C, O, K...].
-  void gather(Pulse& pulse, const Phase& phase, int rank, const Dims& kernel, const Dims& stride,
-              const float* from, std::vector<float>& to) const {
-    const std::int64_t taps = product_of(rank, phase.taps), all = product_of(rank, kernel);
-    for (std::int64_t t = 0; t < taps; ++t) {
-      std::int64_t tap = 0, rest = t, step = 1;
-      for (int d = rank - 1; d >= 0; --d) {
-        const auto k = static_cast<std::size_t>(d);
-        tap += (phase.begin[k] + rest % phase.taps[k] * stride[k]) * step;
-        rest /= phase.taps[k];
-        step *= kernel[k];
-      }
-      for (std::int64_t o = 0; o < rows_; ++o) {
-        for (std::int64_t c = 0; c < channels_; ++c) {
-          pulse();
-          to[static_cast<std::size_t>((o * taps + t) * channels_ + c)] =
-              from[(c * rows_ + o) * all + tap];
-        }
-      }
-    }
-  }
-
-  const CpuKernels& kernels_;
-  std::int64_t rows_, channels_;  // of a group
-  bool all_finite_ = true;
-  std::vector<std::unique_ptr<AlignedFloats>> phases_;
-};
-
-/// Output place (first + i) * stride + begin - pad of each dimension is place i of the phase.
+/// Output place first + i * stride of each dimension is place i of the phase.
 struct Part {
-  Window window;
-  Dims first{};  // output place of the phase's place 0
+  Window window;  // walks backwards
+  Dims first{};
+  std::shared_ptr<float> sums = nullptr;  // a plane for each of the output's
+
+  /// The same, forwards: what TapLayout can have, its offsets in the opposite order.
+  Window forwards() const {
+    Window w = window;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank); ++d) {
+      w.dilation[d] = -window.dilation[d];
+      w.pad_begin[d] += (w.kernel[d] - 1) * w.dilation[d];
+    }
+    return w;
+  }
 };
 
 Part part_of(const ConvTranspose& conv, const Phase& phase) {
@@ -122,8 +44,8 @@ Part part_of(const ConvTranspose& conv, const Phase& phase) {
   w.rank = conv.window.rank;
   for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank); ++d) {
     const std::int64_t stride = conv.window.stride[d], pad = conv.window.pad_begin[d];
-    // The least q with q * stride + begin - pad >= 0.
-    const std::int64_t short_by = pad - phase.begin[d];
+    // The least q with q * stride + offset - pad >= 0.
+    const std::int64_t short_by = pad - phase.offset[d];
     const std::int64_t q = short_by > 0 ? (short_by + stride - 1) / stride : -(-short_by / stride);
     part.first[d] = q * stride - short_by;
     const std::int64_t room = conv.window.out[d] - part.first[d];
@@ -131,59 +53,165 @@ Part part_of(const ConvTranspose& conv, const Phase& phase) {
     w.out[d] = room > 0 ? (room + stride - 1) / stride : 0;
     w.kernel[d] = phase.taps[d];
     w.stride[d] = 1;
-    w.dilation[d] = -1;
+    w.dilation[d] = -(conv.window.dilation[d] / std::gcd(stride, conv.window.dilation[d]));
     w.pad_begin[d] = -q;
   }
   return part;
 }
 
-/// The places of one plane of a phase into the output's.
-void spread(const ConvTranspose& conv, const Part& part, const float* from, float* plane) {
-  const auto last = static_cast<std::size_t>(part.window.rank - 1);
-  const std::int64_t width = part.window.out[last], stride = conv.window.stride[last];
-  const std::int64_t lines = part.window.out_elements() / std::max<std::int64_t>(width, 1);
-  for (std::int64_t line = 0; line < lines; ++line) {
-    std::int64_t at = 0, rest = line, step = conv.window.out[last];
-    for (std::size_t d = last; d-- > 0;) {
-      at += (part.first[d] + rest % part.window.out[d] * conv.window.stride[d]) * step;
-      rest /= part.window.out[d];
-      step *= conv.window.out[d];
+/// A convolution of one phase.
+class PhaseRun {
+ public:
+  PhaseRun(const ConvTranspose& conv, const Part& part, std::size_t phase,
+           const PhaseWeights& weights, const Call& call, Workspace& ws)
+      : conv_(conv),
+        part_(part),
+        phase_(phase),
+        weights_(weights),
+        ws_(ws),
+        kernels_(kernels_for(ws.isa)),
+        x_(call.in(0).data<float>().data()),
+        bias_(conv.has_bias ? call.in(2).data<float>().data() : nullptr) {}
+
+  /// Fills the part's sums. Error: kResourceExhausted.
+  core::Result<void> run() {
+    const Window forwards = part_.forwards();
+    if (part_.window.taps() == 0 || !TapLayout::suits(forwards)) {
+      return multiply_columns([&](std::int64_t i) {
+        return WindowColumns(kernels_, part_.window, plane(i), channels_);
+      });
     }
-    float* const to = plane + at + part.first[last];
-    for (std::int64_t x = 0; x < width; ++x) to[x * stride] = from[line * width + x];
+    TapLayout layout(forwards);
+    std::ranges::reverse(layout.offsets);
+    if (channels_ == 1) return chains(layout);
+    COMMENSAL_ASSIGN(const auto copied,
+                     split_planes(layout, x_, conv_.batch * conv_.channels, ws_));
+    return multiply_columns([&](std::int64_t i) {
+      const float* const from = copied.get() + i * channels_ * layout.plane_floats();
+      return TapColumns(kernels_, layout, from, channels_);
+    });
+  }
+
+ private:
+  /// Of group i % group of image i / group.
+  const float* plane(std::int64_t i) const {
+    return x_ + i * channels_ * part_.window.in_elements();
+  }
+
+  /// `make`: the right matrix of image and group i.
+  template <class Make>
+  core::Result<void> multiply_columns(const Make& make) {
+    const std::int64_t places = part_.window.out_elements();
+    const std::int64_t depth = part_.window.taps() * channels_;
+    std::vector<decltype(make(0))> sources;
+    std::vector<Product> products;
+    sources.reserve(static_cast<std::size_t>(conv_.batch * conv_.group));
+    for (std::int64_t i = 0; i < conv_.batch * conv_.group; ++i) {
+      const std::int64_t g = i % conv_.group;
+      sources.push_back(make(i));
+      products.push_back({.a = weights_.rows(phase_, depth, g),
+                          .b = &sources.back(),
+                          .c = part_.sums.get() + i * rows_ * places,
+                          .c_step = places,
+                          .bias = bias_ == nullptr ? nullptr : bias_ + g * rows_,
+                          .bias_row_step = 1});
+    }
+    return multiply({.rows = rows_, .depth = depth, .columns = places}, products, ws_);
+  }
+
+  core::Result<void> chains(const TapLayout& layout) {
+    return run_with_scratch(
+        ws_, conv_.batch * conv_.channels, layout.plane_floats() + kernels_.lanes,
+        [&](std::int64_t i, float* scratch) {
+          layout.fill(kernels_, plane(i), 0.0f, scratch);
+          for (std::int64_t m = 0; m < rows_; ++m) {
+            const std::int64_t o = i % conv_.channels * rows_ + m;
+            float* const to = part_.sums.get() + (i * rows_ + m) * part_.window.out_elements();
+            TapPlane taps = layout.plane(scratch, to);
+            taps.weights = weights_.chain(phase_, part_.window.taps(), o);
+            taps.bias = bias_ == nullptr ? 0.0f : bias_[o];
+            fold_taps(ws_.threads, layout, taps, kernels_.taps.chain);
+          }
+        });
+  }
+
+  const ConvTranspose& conv_;
+  const Part& part_;
+  std::size_t phase_;
+  const PhaseWeights& weights_;
+  Workspace& ws_;
+  const CpuKernels& kernels_;
+  const float *x_, *bias_;
+  std::int64_t channels_ = conv_.channels / conv_.group;
+  std::int64_t rows_ = conv_.out_channels / conv_.group;
+};
+
+/// What a line of outputs takes from one of the parts that share it.
+struct Strand {
+  const float* from = nullptr;
+  std::int64_t first = 0, count = 0;
+};
+
+void weave(std::span<const Strand> strands, float* to) {
+  const auto stride = std::ssize(strands);
+  if (stride == 2 && strands[0].count > 0 && strands[1].count > 0) {
+    const Strand& even = strands[strands[0].first == 0 ? 0 : 1];
+    const Strand& odd = strands[strands[0].first == 0 ? 1 : 0];
+    for (std::int64_t i = 0; i < odd.count; ++i) {
+      to[2 * i] = even.from[i];
+      to[2 * i + 1] = odd.from[i];
+    }
+    if (even.count > odd.count) to[2 * odd.count] = even.from[odd.count];
+    return;
+  }
+  for (const Strand& strand : strands) {
+    if (stride == 1) std::copy_n(strand.from, strand.count, to);
+    for (std::int64_t i = 0; i < strand.count && stride > 1; ++i) {
+      to[strand.first + i * stride] = strand.from[i];
+    }
   }
 }
 
-core::Result<void> run_phase(const ConvTranspose& conv, const Part& part, std::size_t phase,
-                             const Weights& weights, const Call& call, Tensor& output,
-                             Workspace& ws) {
-  const CpuKernels& kernels = kernels_for(ws.isa);
-  const std::int64_t channels = conv.channels / conv.group, rows = conv.out_channels / conv.group;
-  const std::int64_t places = part.window.out_elements();
-  const std::int64_t depth = part.window.taps() * channels;
-  if (places == 0) return {};
-  COMMENSAL_ASSIGN(const auto sums, floats_from(ws.arena, conv.batch * conv.out_channels * places));
-  const float* const x = call.in(0).data<float>().data();
-  const float* const bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;
-  std::vector<WindowColumns> sources;
-  std::vector<Product> products;
-  sources.reserve(static_cast<std::size_t>(conv.batch * conv.group));
-  for (std::int64_t i = 0; i < conv.batch * conv.group; ++i) {
-    const std::int64_t g = i % conv.group;
-    sources.emplace_back(kernels, part.window, x + i * channels * part.window.in_elements(),
-                         channels);
-    products.push_back({.a = weights.rows(phase, depth, g),
-                        .b = &sources.back(),
-                        .c = sums.get() + i * rows * places,
-                        .c_step = places,
-                        .bias = bias == nullptr ? nullptr : bias + g * rows,
-                        .bias_row_step = 1});
+/// One plane of the output, out of parts that differ in the last dimension alone.
+void spread(const ConvTranspose& conv, std::span<const Part> parts, std::int64_t plane, float* to) {
+  const auto last = static_cast<std::size_t>(conv.window.rank - 1);
+  const Part& leading = parts.front();
+  std::int64_t lines = 1;
+  for (std::size_t d = 0; d < last; ++d) lines *= leading.window.out[d];
+  std::vector<Strand> strands(parts.size());
+  for (std::int64_t line = 0; line < lines; ++line) {
+    std::int64_t at = 0, rest = line, step = conv.window.out[last];
+    for (std::size_t d = last; d-- > 0;) {
+      at += (leading.first[d] + rest % leading.window.out[d] * conv.window.stride[d]) * step;
+      rest /= leading.window.out[d];
+      step *= conv.window.out[d];
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Part& part = parts[i];
+      const std::int64_t width = part.window.out[last];
+      strands[i] = {part.sums.get() + (plane * lines + line) * width, part.first[last], width};
+    }
+    weave(strands, to + at);
   }
-  COMMENSAL_TRY(multiply({.rows = rows, .depth = depth, .columns = places}, products, ws));
+}
+
+core::Result<void> run_parts(const ConvTranspose& conv, std::span<Part> parts, std::size_t phase,
+                             const PhaseWeights& weights, const Call& call, Tensor& output,
+                             Workspace& ws) {
+  const std::int64_t planes = conv.batch * conv.out_channels;
+  for (Part& part : parts) {
+    const std::int64_t places = part.window.out_elements();
+    if (places > 0) {
+      COMMENSAL_ASSIGN(part.sums, floats_from(ws.arena, planes * places));
+      COMMENSAL_TRY(PhaseRun(conv, part, phase, weights, call, ws).run());
+    }
+    ++phase;
+  }
   float* const y = output.mutable_data<float>().data();
-  ws.threads.run(conv.batch * conv.out_channels, [&](std::int64_t plane) {
-    spread(conv, part, sums.get() + plane * places, y + plane * conv.window.out_elements());
+  ws.threads.run(planes, [&](std::int64_t plane) {
+    spread(conv, parts, plane, y + plane * conv.window.out_elements());
   });
+  for (Part& part : parts) part.sums = nullptr;
   return {};
 }
 
@@ -199,50 +227,68 @@ bool is_dense(const Window& window) {
 
 }  // namespace
 
+/// Strides or dilations, 1 where none are given; nothing where those given are not for `rank`.
+core::Result<std::optional<Dims>> steps_of(const Call& call, const char* name, int rank) {
+  COMMENSAL_ASSIGN(const auto given, call.attributes->integers(name));
+  if (!given.empty() && static_cast<int>(given.size()) != rank) return std::nullopt;
+  Dims steps{};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
+    steps[d] = given.empty() ? 1 : given[d];
+    if (steps[d] < 1) return std::nullopt;
+  }
+  return steps;
+}
+
 core::Result<std::shared_ptr<const Packed>> pack_conv_transpose(const Call& call, Isa isa) {
   if (!call.has(1) || call.in(1).dtype() != tensor::DType::kFloat32) return nullptr;
   const tensor::Shape& w = call.in(1).shape();
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
-  COMMENSAL_ASSIGN(const auto given, call.attributes->integers("strides"));
   if (w.rank() < 3 || w.elements() == 0 || group < 1 || w[0] % group != 0) return nullptr;
-  if (!given.empty() && static_cast<int>(given.size()) != w.rank() - 2) return nullptr;
-  Dims stride{};
+  COMMENSAL_ASSIGN(const auto stride, steps_of(call, "strides", w.rank() - 2));
+  COMMENSAL_ASSIGN(const auto dilation, steps_of(call, "dilations", w.rank() - 2));
+  if (!stride || !dilation) return nullptr;  // infer refuses it
   std::int64_t phases = 1;
   for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank() - 2); ++d) {
-    stride[d] = given.empty() ? 1 : given[d];
-    if (stride[d] < 1 || stride[d] > kPhasesMax)
-      return nullptr;  // infer refuses it, or ref/ serves
-    phases *= stride[d];
+    if ((*stride)[d] > kPhasesMax) return nullptr;  // ref/ serves
+    phases *= (*stride)[d];
     if (phases > kPhasesMax) return nullptr;
   }
-  return std::make_shared<const Weights>(call.pulse, kernels_for(isa), call.in(1), stride, group);
+  return std::make_shared<const PhaseWeights>(call.pulse, kernels_for(isa), call.in(1), *stride,
+                                              *dilation, group);
 }
 
-core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  if (call.in(0).dtype() != tensor::DType::kFloat32) {
-    return ref::kConvTranspose.best()(call, outputs, ws);
-  }
+namespace {
+
+core::Result<bool> served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  if (call.in(0).dtype() != tensor::DType::kFloat32) return false;
   COMMENSAL_ASSIGN(const ConvTranspose conv, shape_inference::conv_transpose_of(call));
   std::shared_ptr<const Packed> made;  // where the weights are not constant
   if (ws.packed == nullptr) {
     COMMENSAL_ASSIGN(made, pack_conv_transpose(call, ws.isa));
   }
-  const auto* weights = static_cast<const Weights*>(ws.packed == nullptr ? made.get() : ws.packed);
-  const auto rank = static_cast<std::size_t>(conv.window.rank);
-  const bool dilates = std::any_of(conv.window.dilation.begin(),
-                                   conv.window.dilation.begin() + static_cast<std::ptrdiff_t>(rank),
-                                   [](std::int64_t one) { return one != 1; });
+  const auto* weights =
+      static_cast<const PhaseWeights*>(ws.packed == nullptr ? made.get() : ws.packed);
   // Taps outside are skipped. Filling them with zeros is the same, but for weights like infinity.
-  const bool serves = weights != nullptr && weights->all_finite() && !dilates &&
-                      is_dense(conv.window) && outputs[0].elements() > 0;
-  if (!serves) {
-    return ref::kConvTranspose.best()(call, outputs, ws);
+  const bool serves = weights != nullptr && weights->all_finite() && is_dense(conv.window) &&
+                      outputs[0].elements() > 0;
+  if (!serves) return false;
+  const Window& w = conv.window;
+  std::vector<Part> parts;
+  for (const Phase& phase : phases_of(w.rank, w.kernel, w.stride, w.dilation)) {
+    parts.push_back(part_of(conv, phase));
   }
-  const auto phases = phases_of(conv.window.rank, conv.window.kernel, conv.window.stride);
-  for (std::size_t i = 0; i < phases.size(); ++i) {
-    COMMENSAL_TRY(run_phase(conv, part_of(conv, phases[i]), i, *weights, call, outputs[0], ws));
+  const auto across = static_cast<std::size_t>(w.stride[static_cast<std::size_t>(w.rank - 1)]);
+  for (std::size_t i = 0; i < parts.size(); i += across) {
+    COMMENSAL_TRY(
+        run_parts(conv, std::span(parts).subspan(i, across), i, *weights, call, outputs[0], ws));
   }
-  return {};
+  return true;
+}
+
+}  // namespace
+
+core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kConvTranspose, served);
 }
 
 }  // namespace commensal::kernels::cpu

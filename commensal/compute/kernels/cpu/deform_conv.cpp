@@ -1,136 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeformConv: a product of the weights and of columns that are sampled where offsets say.
+// DeformConv: where taps lie is worked out once for all channels of an offset group; the rest is a
+// product, whose right matrix is interpolated block by block.
+#include <bit>
 #include <commensal/compute/kernels/cpu/conv_weights.hpp>
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
-#include <commensal/compute/kernels/cpu/weighted_line.hpp>
+#include <commensal/compute/kernels/cpu/product.hpp>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
+#include <commensal/compute/kernels/ref/neighbours.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
-#include <commensal/compute/kernels/ref/sampling.hpp>
 #include <commensal/compute/kernels/shape_inference/conv.hpp>
+#include <limits>
 
 namespace commensal::kernels::cpu {
-
 namespace {
 
-using ref::TapTable;
-using shape_inference::Dims;
+using shape_inference::Conv;
 
-constexpr int kDeformedImage = 0, kDeformedFilters = 1, kDeformedOffset = 2, kDeformedBias = 3,
-              kDeformedMask = 4;
+enum Input { kX, kWeights, kOffset, kBias, kMask };
+constexpr int kCorners = Interpolation::kNeighbours;
 
-/// What all columns of a call share.
 struct Deformed {
-  shape_inference::Conv conv;
+  Conv conv;
   std::int64_t offset_groups = 1;
-  const float* x = nullptr;
-  const float* offset = nullptr;
-  const float* mask = nullptr;  // null: none
-  const CpuKernels* kernels = nullptr;
-  const WeightedLineKernels* lines = nullptr;
 
-  /// The four neighbours of places [column, column + columns) of a tap.
-  void fill(std::int64_t n, std::int64_t entry, std::int64_t tap, std::int64_t column, int columns,
-            TapTable& table) const {
-    const shape_inference::Window& w = conv.window;
-    const std::int64_t places = w.out_elements();
-    const Dims in_kernel = w.split(tap, w.kernel);
-    const float* const from = offset + (n * offset_groups * w.taps() + entry) * 2 * places + column;
-    table.clear(4, columns);
-    for (std::int64_t p = 0; p < columns; ++p) {
-      const std::int64_t at[2] = {(column + p) / w.out[1], (column + p) % w.out[1]};
-      ref::Neighbours<float> axis[2];
-      for (std::size_t d = 0; d < 2; ++d) {
-        const std::int64_t base =
-            at[d] * w.stride[d] - w.pad_begin[d] + in_kernel[d] * w.dilation[d];
-        axis[d] = ref::Neighbours<float>::of(static_cast<float>(base) +
-                                             from[static_cast<std::int64_t>(d) * places + p]);
-      }
-      for (std::int64_t k = 0; k < 4; ++k) {
-        const std::int64_t y = axis[0].first + k / 2, column_at = axis[1].first + k % 2;
-        if (y < 0 || y >= w.in[0] || column_at < 0 || column_at >= w.in[1]) continue;
-        table.set(k, p, y * w.in[1] + column_at, axis[0].weight[k / 2] * axis[1].weight[k % 2]);
-      }
-    }
-  }
+  std::int64_t places() const { return conv.window.out_elements(); }
+  std::int64_t taps() const { return conv.window.taps(); }
+  std::int64_t channels_an_offset() const { return conv.channels / offset_groups; }
 };
 
-/// Of an image and a group: row tap * C/group + c.
-class DeformedColumns final : public ColumnSource {
+/// The corners of all taps of one image: of plane (offset group, tap), an element each place.
+class Corners {
  public:
-  DeformedColumns(const Deformed& call, std::int64_t n, std::int64_t group)
-      : call_(call), n_(n), group_(group) {}
-
-  Columns block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,
-                float* scratch) const override {
-    const shape_inference::Conv& conv = call_.conv;
-    const shape_inference::Window& w = conv.window;
-    const std::int64_t channels = conv.group_channels(), places = w.out_elements();
-    const int step = call_.kernels->tile_columns;
-    const LineTap whole;
-    TapTable table;
-    std::int64_t filled = -1;
-    for (std::int64_t row = k; row < k + depth; ++row) {
-      const std::int64_t tap = row / channels, channel = group_ * channels + row % channels;
-      const std::int64_t entry = channel / (conv.channels / call_.offset_groups) * w.taps() + tap;
-      if (entry != filled) call_.fill(n_, filled = entry, tap, column, columns, table);
-      float* const to = scratch + (row - k) * step;
-      call_.lines->floats({.x = call_.x + (n_ * conv.channels + channel) * w.in_elements(),
-                           .line = &whole,
-                           .index = table.index.data(),
-                           .weights = table.weights.data(),
-                           .step = table.step,
-                           .taps = 4,
-                           .y = to,
-                           .count = columns});
-      std::fill(to + columns, to + step, 0.0f);
-      if (call_.mask == nullptr) continue;
-      const float* const mask =
-          call_.mask + (n_ * call_.offset_groups * w.taps() + entry) * places + column;
-      for (int p = 0; p < columns; ++p) to[p] = to[p] * mask[p];
+  Corners(const Deformed& op, float* memory) : op_(op), memory_(memory) {}
+  static std::int64_t floats(const Deformed& op) {
+    return op.offset_groups * op.taps() * op.places() * 2 * kCorners;
+  }
+  /// The places' indices (bits) or weights, by corner.
+  float* at(std::int64_t plane, int corner, bool weights) const {
+    return memory_ + ((plane * kCorners + corner) * 2 + (weights ? 1 : 0)) * op_.places();
+  }
+  /// `offsets`: of plane, y and then x.
+  void fill(std::int64_t plane, const float* offsets) const {
+    const shape_inference::Window& w = op_.conv.window;
+    const shape_inference::Dims tap = w.split(plane % op_.taps(), w.kernel);
+    const std::int64_t places = op_.places(), width = w.out[1];
+    for (std::int64_t i = 0; i < places; ++i) {
+      const std::int64_t y = i / width * w.stride[0] - w.pad_begin[0] + tap[0] * w.dilation[0];
+      const std::int64_t x = i % width * w.stride[1] - w.pad_begin[1] + tap[1] * w.dilation[1];
+      const auto down = ref::Neighbours<float>::of(static_cast<float>(y) + offsets[i]);
+      const auto right = ref::Neighbours<float>::of(static_cast<float>(x) + offsets[places + i]);
+      for (int corner = 0; corner < kCorners; ++corner) {
+        const std::int64_t row = down.first + corner / 2, column = right.first + corner % 2;
+        const float weight = down.weight[corner / 2] * right.weight[corner % 2];
+        const bool is_inside =
+            weight != 0 && row >= 0 && row < w.in[0] && column >= 0 && column < w.in[1];
+        const auto index = static_cast<std::int32_t>(is_inside ? row * w.in[1] + column : -1);
+        at(plane, corner, false)[i] = std::bit_cast<float>(index);
+        at(plane, corner, true)[i] = is_inside ? weight : 0;
+      }
     }
-    return {scratch, step};
   }
 
  private:
-  const Deformed& call_;
-  std::int64_t n_, group_;
+  const Deformed& op_;
+  float* memory_;
 };
 
-}  // namespace
+/// Row (tap * C_group + c), column = output place, of one image and group.
+class DeformedColumns final : public ColumnSource {
+ public:
+  DeformedColumns(const CpuKernels& kernels, const Deformed& op, const Corners& corners,
+                  const float* x, std::int64_t first_channel, const float* mask)
+      : kernels_(kernels), op_(op), corners_(corners), x_(x), first_(first_channel), mask_(mask) {}
 
-core::Result<void> deform_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  Deformed op;
-  COMMENSAL_ASSIGN(
-      op.conv, shape_inference::conv_of(call, {kDeformedImage, kDeformedFilters, kDeformedBias}));
-  COMMENSAL_ASSIGN(op.offset_groups, call.attributes->integer("offset_group", 1));
-  const shape_inference::Conv& conv = op.conv;
-  if (outputs[0].elements() == 0) return {};
-  const bool suits =
-      conv.dtype == tensor::DType::kFloat32 && conv.window.in_elements() < std::int64_t{1} << 31;
-  if (!suits) return ref::kDeformConv.best()(call, outputs, ws);
-  const auto data = [&](int i) { return call.has(i) ? call.in(i).data<float>().data() : nullptr; };
-  op.x = data(kDeformedImage), op.offset = data(kDeformedOffset), op.mask = data(kDeformedMask);
-  op.kernels = &kernels_for(ws.isa);
-  op.lines = &weighted_line_kernels_for(ws.isa);
-  Pulse pulse(&ws.threads);
-  const ConvWeights weights(pulse, *op.kernels, call.in(kDeformedFilters), conv.group, false);
-  const std::int64_t rows = conv.group_out_channels(), places = conv.window.out_elements();
-  const float* const bias = data(kDeformedBias);
-  float* const y = outputs[0].mutable_data<float>().data();
+  Columns block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,
+                float* scratch) const override {
+    const std::int64_t channels = op_.conv.group_channels();
+    for (std::int64_t row = k; row < k + depth; ++row, scratch += kernels_.tile_columns) {
+      const std::int64_t channel = first_ + row % channels;
+      const std::int64_t plane = channel / op_.channels_an_offset() * op_.taps() + row / channels;
+      Interpolation one;
+      one.plane = x_ + channel * op_.conv.window.in_elements();
+      for (int corner = 0; corner < kCorners; ++corner) {
+        one.at[corner] = corners_.at(plane, corner, false) + column;
+        one.weights[corner] = corners_.at(plane, corner, true) + column;
+      }
+      if (mask_ != nullptr) one.scale = mask_ + plane * op_.places() + column;
+      one.to = scratch;
+      one.count = columns;
+      kernels_.taps.interpolate(one);
+      std::fill(scratch + columns, scratch + kernels_.tile_columns, 0.0f);
+    }
+    return {scratch - depth * kernels_.tile_columns, kernels_.tile_columns};
+  }
+
+ private:
+  const CpuKernels& kernels_;
+  const Deformed& op_;
+  const Corners& corners_;
+  const float* x_;
+  std::int64_t first_;
+  const float* mask_;
+};
+
+core::Result<std::shared_ptr<const ConvWeights>> weights_of_deform(const Call& call, Isa isa) {
+  COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
+  return std::make_shared<const ConvWeights>(call.pulse, kernels_for(isa), call.in(kWeights), group,
+                                             false);
+}
+
+core::Result<void> run_image(const Deformed& op, std::int64_t n, const Call& call,
+                             const ConvWeights& weights, const Corners& corners, Tensor& output,
+                             Workspace& ws) {
+  const Conv& conv = op.conv;
+  const std::int64_t planes = op.offset_groups * op.taps(), places = op.places();
+  const float* const offsets = call.in(kOffset).data<float>().data() + n * 2 * planes * places;
+  const float* const x =
+      call.in(kX).data<float>().data() + n * conv.channels * conv.window.in_elements();
+  const float* mask = nullptr;
+  if (call.has(kMask)) mask = call.in(kMask).data<float>().data() + n * planes * places;
+  ws.threads.run(planes, [&](std::int64_t i) { corners.fill(i, offsets + 2 * i * places); });
+  const std::int64_t rows = conv.group_out_channels();
+  const float* const bias = conv.has_bias ? call.in(kBias).data<float>().data() : nullptr;
+  float* const y = output.mutable_data<float>().data() + n * conv.out_channels * places;
   std::vector<DeformedColumns> sources;
   std::vector<Product> products;
-  sources.reserve(static_cast<std::size_t>(conv.batch * conv.group));
-  for (std::int64_t i = 0; i < conv.batch * conv.group; ++i) {
-    const std::int64_t group = i % conv.group;
-    pulse(64);
-    sources.emplace_back(op, i / conv.group, group);
-    products.push_back({.a = weights.group_rows(group),
+  sources.reserve(static_cast<std::size_t>(conv.group));
+  for (std::int64_t g = 0; g < conv.group; ++g) {
+    sources.emplace_back(kernels_for(ws.isa), op, corners, x, g * conv.group_channels(), mask);
+    products.push_back({.a = weights.group_rows(g),
                         .b = &sources.back(),
-                        .c = y + i * rows * places,
+                        .c = y + g * rows * places,
                         .c_step = places,
-                        .bias = bias == nullptr ? nullptr : bias + group * rows,
+                        .bias = bias == nullptr ? nullptr : bias + g * rows,
                         .bias_row_step = 1});
   }
   return multiply({.rows = rows, .depth = conv.depth(), .columns = places}, products, ws);
+}
+
+core::Result<bool> deform_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  if (call.in(kX).dtype() != tensor::DType::kFloat32) return false;
+  Deformed op;
+  COMMENSAL_ASSIGN(op.conv, shape_inference::conv_of(call, {kX, kWeights, kBias}));
+  COMMENSAL_ASSIGN(op.offset_groups, call.attributes->integer("offset_group", 1));
+  if (outputs[0].elements() == 0 || call.in(kX).elements() == 0) return false;
+  if (op.conv.window.in_elements() > std::numeric_limits<std::int32_t>::max()) return false;
+  std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
+  if (ws.packed == nullptr) {
+    COMMENSAL_ASSIGN(made, weights_of_deform(call, ws.isa));
+  }
+  const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
+  COMMENSAL_ASSIGN(const auto memory, floats_from(ws.arena, Corners::floats(op)));
+  const Corners corners(op, memory.get());
+  for (std::int64_t n = 0; n < op.conv.batch; ++n) {
+    COMMENSAL_TRY(run_image(op, n, call, weights, corners, outputs[0], ws));
+  }
+  return true;
+}
+
+}  // namespace
+
+core::Result<std::shared_ptr<const Packed>> pack_deform_conv(const Call& call, Isa isa) {
+  if (!call.has(kWeights) || call.in(kWeights).dtype() != tensor::DType::kFloat32) return nullptr;
+  const tensor::Shape& w = call.in(kWeights).shape();
+  COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
+  if (w.rank() != 4 || group < 1 || w[0] % group != 0) return nullptr;  // infer will refuse it
+  return weights_of_deform(call, isa);
+}
+
+core::Result<void> deform_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kDeformConv, deform_served);
 }
 
 }  // namespace commensal::kernels::cpu

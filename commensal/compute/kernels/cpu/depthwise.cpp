@@ -28,7 +28,7 @@ core::Result<void> depthwise(const shape_inference::Conv& conv, const Call& call
                                   layout.plane(scratch, y + (i * multiplier + m) * out_plane);
                               plane.weights = w + o * conv.window.taps();
                               plane.bias = bias == nullptr ? 0.0f : bias[o];
-                              fold_taps(ws.threads, plane, kernels.taps.chain);
+                              fold_taps(ws.threads, layout, plane, kernels.taps.chain);
                             }
                           });
 }

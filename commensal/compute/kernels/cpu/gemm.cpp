@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm and MatMul.
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
@@ -77,10 +78,12 @@ core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa)
       transposed != 0 ? 1 : columns, transposed != 0 ? depth : 1, call.store);
 }
 
-core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+namespace {
+
+core::Result<bool> gemm_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::Gemm g, shape_inference::gemm_of(call));
-  if (g.dtype != DType::kFloat32) return ref::kGemm.best()(call, outputs, ws);
-  if (outputs[0].elements() == 0) return {};
+  if (g.dtype != DType::kFloat32) return false;
+  if (outputs[0].elements() == 0) return true;
   const MatrixColumns in_place(kernels_for(ws.isa), unpacked(call.in(1), ws),
                                g.transpose_b ? 1 : g.n, g.transpose_b ? g.k : 1);
   COMMENSAL_ASSIGN(const LeftMatrices left, LeftMatrices::of(ws, call.in(0).data<float>().data(), 1,
@@ -98,7 +101,15 @@ core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& 
     product.bias_row_step = g.c_row;
     product.bias_column_step = static_cast<int>(g.c_column);
   }
-  return multiply({.rows = g.m, .depth = g.k, .columns = g.n, .alpha = g.alpha}, {&product, 1}, ws);
+  COMMENSAL_TRY(
+      multiply({.rows = g.m, .depth = g.k, .columns = g.n, .alpha = g.alpha}, {&product, 1}, ws));
+  return true;
+}
+
+}  // namespace
+
+core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kGemm, gemm_served);
 }
 
 core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa isa) {
@@ -109,10 +120,12 @@ core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa is
       call.pulse, kernels_for(isa), from.data<float>().data(), b[0], b[1], b[1], 1, call.store);
 }
 
-core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+namespace {
+
+core::Result<bool> matmul_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(shape_inference::MatMul mm, shape_inference::matmul_of(call));
-  if (mm.dtype != DType::kFloat32) return ref::kMatmul.best()(call, outputs, ws);
-  if (outputs[0].elements() == 0) return {};
+  if (mm.dtype != DType::kFloat32) return false;
+  if (outputs[0].elements() == 0) return true;
   const CpuKernels& kernels = kernels_for(ws.isa);
   const float* a = call.in(0).data<float>().data();
   const float* b = unpacked(call.in(1), ws);
@@ -139,7 +152,13 @@ core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace
     columns.clear();
     products.clear();
   }
-  return {};
+  return true;
+}
+
+}  // namespace
+
+core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kMatmul, matmul_served);
 }
 
 }  // namespace commensal::kernels::cpu

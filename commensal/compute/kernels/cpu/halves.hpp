@@ -2,12 +2,24 @@
 #pragma once
 
 #include <commensal/compute/kernels/operator.hpp>
+#include <functional>
 
+/// Operators on 16-bit floats, which compute in binary32 and round once, at the end.
 namespace commensal::kernels::cpu {
 
-/// Binary32 as the bits of binary16: to nearest even, NaN canonical.
-using HalvesFn = void (*)(const float* x, std::uint16_t* y, std::int64_t count);
+inline bool is_half(tensor::DType dtype) {
+  return dtype == tensor::DType::kFloat16 || dtype == tensor::DType::kBfloat16;
+}
 
-HalvesFn halves_for(Isa isa);
+/// What serves the same call on binary32; false: it does not, and left the outputs alone.
+using ServeFn = std::function<core::Result<bool>(const Call&, std::span<Tensor>, Workspace&)>;
+/// Serves a call whose 16-bit floats have become binary32, and rounds its outputs. Error:
+/// kResourceExhausted, and those of `serve`.
+core::Result<bool> in_binary32(const Call& call, std::span<Tensor> outputs, Workspace& ws,
+                               const ServeFn& serve);
+/// The same where input 0 is of 16-bit floats, else `fn` at once; what is not served goes to the
+/// judge.
+core::Result<void> serve(const Call& call, std::span<Tensor> outputs, Workspace& ws,
+                         const Judge& judge, const ServeFn& fn);
 
 }  // namespace commensal::kernels::cpu

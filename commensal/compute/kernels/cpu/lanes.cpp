@@ -8,6 +8,7 @@
 
 #include <commensal/compute/kernels/cpu/elementwise-inl.hpp>
 #include <commensal/compute/kernels/cpu/gemm-inl.hpp>
+#include <commensal/compute/kernels/cpu/halves-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/layer_norm-inl.hpp>
 #include <commensal/compute/kernels/cpu/recurrent-inl.hpp>
@@ -32,7 +33,8 @@ const CpuKernels& kernels() {
       .gather_taps = gather_taps,
       .winograd_2 = {winograd_input_rows<2>, winograd_output_rows<2>},
       .winograd_4 = {winograd_input_rows<4>, winograd_output_rows<4>},
-      .taps = {tap_plane<Chain>, tap_plane<Maximum>, average_plane},
+      .taps = {tap_plane<Chain>, keys_of_row, tap_plane<Maximum>, placed_maximum, average_plane,
+               interpolate, largest_of_row},
       .sum = sum_of_32,
       .transpose_words = transpose_words,
       .layer_norm = layer_norm,
@@ -41,6 +43,8 @@ const CpuKernels& kernels() {
       .softmax = softmax_row,
       .log_softmax = log_softmax_row,
       .cells = {cell_row<RnnUnits>, cell_row<LstmUnits>, cell_row<GruReset>, cell_row<GruUnits>},
+      .widen = widen,
+      .narrow = narrow,
       .unary = kUnaryFns,
       .binary = kBinaryFns,
   };

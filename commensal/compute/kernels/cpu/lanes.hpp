@@ -76,16 +76,49 @@ struct TapPlane {
   std::int64_t height = 0, width = 0;
   const float* weights = nullptr;   // of `chain`: one a tap
   float bias = 0;                   // of `chain`
-  const float* divisors = nullptr;  // of `average`: one an output
+  const float* divisors = nullptr;  // of `average`: one an output; null: 1
 };
+
+/// Places between the elements of a plane: output i is one chain of fused multiply-adds from +0
+/// over weights[k][i] * plane[at[k][i]], k ascending, times scale[i] (null: 1). Where at is -1 a
+/// step of +0 is taken instead: the sign of a zero may differ.
+struct Interpolation {
+  static constexpr int kNeighbours = 4;
+  const float* plane = nullptr;
+  const float* at[kNeighbours] = {};  // the bits of 32-bit integers
+  const float* weights[kNeighbours] = {};
+  const float* scale = nullptr;
+  float* to = nullptr;
+  std::int64_t count = 0;
+};
+
+/// A plane of keys, and where a plane of numbers has what its taps read: tap t of output (y, x) at
+/// positions[t] + row_start + y * row_step + x * column_step, modulo 2^32.
+struct PlacedTaps {
+  TapPlane plane;
+  const std::uint32_t* positions = nullptr;
+  std::uint32_t row_start = 0, row_step = 0, column_step = 0;
+  std::int64_t base = 0;  // added to each place
+  std::int64_t* places = nullptr;
+};
+
+/// The key of what no number is below, not even -infinity, as a float's bits.
+inline constexpr float kNoKey = -0.0f;
 
 /// What is made of the taps of an output.
 struct TapKernels {
-  void (*chain)(const TapPlane&) = nullptr;    // fused multiply-adds, then the bias
-  void (*maximum)(const TapPlane&) = nullptr;  // of no taps: -infinity
+  void (*chain)(const TapPlane&) = nullptr;  // fused multiply-adds, then the bias
+  /// Numbers become integers in the order of maxima (NaN on top, +0 above -0), in place.
+  void (*keys)(float* x, std::int64_t count) = nullptr;
+  void (*maximum)(const TapPlane&) = nullptr;  // of keys; of none: -infinity
+  /// The same, with the place of the first that is it. Keys of kNoKey are none; of none: -1.
+  void (*placed_maximum)(const PlacedTaps&) = nullptr;
   /// The sum in 32 lanes (docs/numerics.md), tap t in lane t mod 32, over the divisor. A tap of -0
   /// is as good as none.
   void (*average)(const TapPlane&) = nullptr;
+  void (*interpolate)(const Interpolation&) = nullptr;
+  /// Of a row of numbers, not keys; of none: -infinity.
+  float (*largest)(const float* x, std::int64_t count) = nullptr;
 };
 
 /// The input transform of one channel's tile rows: element (i, j) of the tiles' inputs is at
@@ -239,6 +272,9 @@ struct CpuKernels {
   /// One row: (x - largest) - log of that sum; y must not be x.
   void (*log_softmax)(const float* x, float* y, std::int64_t count) = nullptr;
   CellKernels cells;
+  /// binary16, as its bits, to binary32 and, rounded to nearest even, back; canonical NaNs.
+  void (*widen)(const std::uint16_t* from, float* to, std::int64_t count) = nullptr;
+  void (*narrow)(const float* from, std::uint16_t* to, std::int64_t count) = nullptr;
   std::array<UnaryFn, kUnaries> unary{};     // by Unary
   std::array<BinaryFn, kBinaries> binary{};  // by Binary
 };

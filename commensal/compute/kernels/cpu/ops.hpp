@@ -15,6 +15,10 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
 core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_conv_transpose(const Call& call, Isa isa);
 
+// deform_conv.cpp
+core::Result<void> deform_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<std::shared_ptr<const Packed>> pack_deform_conv(const Call& call, Isa isa);
+
 // einsum.cpp
 core::Result<void> einsum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
@@ -35,6 +39,8 @@ core::Result<void> rms_normalization(const Call& call, std::span<Tensor> outputs
 // pool.cpp
 core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> global_max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> lp_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // elementwise.cpp
@@ -112,9 +118,6 @@ core::Result<std::shared_ptr<const Packed>> pack_rnn(const Call& call, Isa isa);
 
 // affine_grid.cpp
 core::Result<void> affine_grid(const Call& call, std::span<Tensor> outputs, Workspace& ws);
-
-// deform_conv.cpp
-core::Result<void> deform_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // sampling.cpp
 core::Result<void> grid_sample(const Call& call, std::span<Tensor> outputs, Workspace& ws);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MaxPool, AveragePool and the global ones.
+// The pools, all but GlobalLpPool: planes of binary32, and what binary32 holds exactly.
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
@@ -13,92 +14,294 @@ namespace commensal::kernels::cpu {
 
 namespace {
 
-bool is_float32(const Call& call) { return call.in(0).dtype() == tensor::DType::kFloat32; }
+using shape_inference::Dims;
+using shape_inference::Pool;
+using tensor::DType;
 
-/// Runs `fold` over all planes; `around` is what leaves a fold as it is.
-core::Result<void> pool_planes(const shape_inference::Pool& pool, const Call& call, Tensor& output,
-                               Workspace& ws, void (*fold)(const TapPlane&), float around,
-                               const float* divisors) {
-  const CpuKernels& kernels = kernels_for(ws.isa);
-  const TapLayout layout(pool.window);
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+bool is_float32(const Call& call) { return call.in(0).dtype() == DType::kFloat32; }
+bool is_code(const Call& call) {
+  return call.in(0).dtype() == DType::kUint8 || call.in(0).dtype() == DType::kInt8;
+}
+
+/// Where the places of a plane's elements are, as PlacedTaps has them.
+struct Places {
+  std::vector<std::uint32_t> taps, slices;
+  std::uint32_t row_step = 0, column_step = 0;
+
+  explicit Places(const Pool& pool) {
+    const shape_inference::Window& w = pool.window;
+    const auto rank = static_cast<std::size_t>(w.rank);
+    Dims step{};
+    std::int64_t next = 1;
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::size_t d = pool.column_major ? i : rank - 1 - i;
+      step[d] = next;
+      next *= w.in[d];
+    }
+    for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
+      const Dims at = w.split(tap, w.kernel);
+      std::int64_t place = 0;
+      for (std::size_t d = 0; d < rank; ++d)
+        place += (at[d] * w.dilation[d] - w.pad_begin[d]) * step[d];
+      taps.push_back(static_cast<std::uint32_t>(place));
+    }
+    const std::int64_t height = rank > 1 ? w.out[rank - 2] : 1, picture = height * w.out[rank - 1];
+    for (std::int64_t i = 0; i < w.out_elements(); i += picture) {
+      const Dims at = w.split(i, w.out);
+      std::int64_t place = 0;
+      for (std::size_t d = 0; d < rank; ++d) place += at[d] * w.stride[d] * step[d];
+      slices.push_back(static_cast<std::uint32_t>(place));
+    }
+    if (rank > 1) row_step = static_cast<std::uint32_t>(w.stride[rank - 2] * step[rank - 2]);
+    column_step = static_cast<std::uint32_t>(w.stride[rank - 1] * step[rank - 1]);
+  }
+};
+
+/// What becomes of one plane after the other.
+class PlanePool {
+ public:
+  enum class Kind { kMaximum, kAverage, kSum, kNorm };  // kSum, kNorm: of LpPool, p being 1 or 2
+  PlanePool(const Pool& pool, Kind kind, const Workspace& ws)
+      : pool_(pool),
+        kind_(kind),
+        threads_(ws.threads),
+        kernels_(kernels_for(ws.isa)),
+        layout_(pool.window) {
+    if (kind == Kind::kAverage) divisors_ = pool.divisors();
+  }
+  std::int64_t scratch() const { return layout_.plane_floats() + kernels_.lanes; }
+
+  void run(const float* x, float* y, float* scratch) const {
+    const std::int64_t count = layout_.plane_floats(), outputs = pool_.window.out_elements();
+    const auto around = kind_ == Kind::kMaximum ? -kInfinity : -0.0f;
+    layout_.fill(kernels_, x, around, scratch);
+    const auto in_place = [&](Unary f, float* of, std::int64_t many) {
+      kernels_.unary[static_cast<std::size_t>(f)](of, of, many, {});
+    };
+    // Of LpPool what is absent becomes +0: it changes no sum of what is never below it.
+    if (kind_ == Kind::kMaximum) kernels_.taps.keys(scratch, count);
+    if (kind_ == Kind::kSum) in_place(Unary::kAbs, scratch, count);
+    if (kind_ == Kind::kNorm) {
+      const auto times = kernels_.binary[static_cast<std::size_t>(Binary::kMul)];
+      times(scratch, 1, scratch, 1, scratch, count);
+    }
+    TapPlane plane = layout_.plane(scratch, y);
+    if (kind_ == Kind::kAverage) plane.divisors = divisors_.data();
+    const bool is_maximum = kind_ == Kind::kMaximum;
+    fold_taps(threads_, layout_, plane, is_maximum ? kernels_.taps.maximum : kernels_.taps.average);
+    if (kind_ == Kind::kNorm) in_place(Unary::kSqrt, y, outputs);
+  }
+
+  /// Plane `i` of a maximum that knows its places; `keys` has room for a plane of inputs.
+  void run_placed(const float* x, float* y, const Places& places, std::int64_t i,
+                  std::int64_t* indices, float* keys, float* scratch) const {
+    const std::int64_t picture = layout_.geometry.out_height * layout_.geometry.out_width;
+    std::copy_n(x, pool_.window.in_elements(), keys);
+    kernels_.taps.keys(keys, pool_.window.in_elements());
+    layout_.fill(kernels_, keys, kNoKey, scratch);
+    for (std::int64_t z = 0; z < layout_.out_slices(); ++z) {
+      TapPlane slice = layout_.plane(scratch + layout_.slice(z), y + z * picture);
+      PlacedTaps taps;
+      taps.positions = places.taps.data();
+      taps.row_step = places.row_step, taps.column_step = places.column_step;
+      taps.base = i * pool_.window.in_elements();
+      fold_pieces(threads_, slice,
+                  [&](const TapPlane& piece, std::int64_t row, std::int64_t column) {
+                    taps.plane = piece;
+                    taps.row_start = places.slices[static_cast<std::size_t>(z)] +
+                                     static_cast<std::uint32_t>(row) * taps.row_step +
+                                     static_cast<std::uint32_t>(column) * taps.column_step;
+                    taps.places = indices + z * picture + row * slice.width + column;
+                    kernels_.taps.placed_maximum(taps);
+                  });
+    }
+  }
+
+ private:
+  const Pool& pool_;
+  Kind kind_;
+  const ThreadPool& threads_;
+  const CpuKernels& kernels_;
+  TapLayout layout_;
+  std::vector<float> divisors_;
+};
+
+core::Result<void> pool_planes(const Pool& pool, const Call& call, Tensor& output, Workspace& ws,
+                               PlanePool::Kind kind) {
+  const PlanePool planes(pool, kind, ws);
   const float* x = call.in(0).data<float>().data();
   float* y = output.mutable_data<float>().data();
-  const std::int64_t in_plane = pool.window.in_elements(), out_plane = pool.window.out_elements();
-  return run_with_scratch(ws, pool.planes, layout.plane_floats() + kernels.lanes,
+  const std::int64_t in = pool.window.in_elements(), out = pool.window.out_elements();
+  return run_with_scratch(ws, pool.planes, planes.scratch(), [&](std::int64_t i, float* scratch) {
+    planes.run(x + i * in, y + i * out, scratch);
+  });
+}
+
+core::Result<void> pool_with_places(const Pool& pool, const Call& call, std::span<Tensor> outputs,
+                                    Workspace& ws) {
+  const PlanePool planes(pool, PlanePool::Kind::kMaximum, ws);
+  const Places places(pool);
+  const float* x = call.in(0).data<float>().data();
+  float* y = outputs[0].mutable_data<float>().data();
+  std::int64_t* indices = outputs[1].mutable_data<std::int64_t>().data();
+  const std::int64_t in = pool.window.in_elements(), out = pool.window.out_elements();
+  return run_with_scratch(ws, pool.planes, planes.scratch() + in,
                           [&](std::int64_t i, float* scratch) {
-                            layout.fill(kernels, x + i * in_plane, around, scratch);
-                            TapPlane plane = layout.plane(scratch, y + i * out_plane);
-                            plane.divisors = divisors;
-                            fold_taps(ws.threads, plane, fold);
+                            planes.run_placed(x + i * in, y + i * out, places, i, indices + i * out,
+                                              scratch + planes.scratch(), scratch);
                           });
 }
 
-bool is_code(const Call& call) {
-  return call.in(0).dtype() == tensor::DType::kUint8 || call.in(0).dtype() == tensor::DType::kInt8;
-}
-
 /// As numbers, which 8-bit codes are exactly; the maximum of nothing is the lowest code.
-core::Result<void> max_pool_of_codes(const shape_inference::Pool& pool, const Call& call,
-                                     Tensor& output, Workspace& ws) {
-  const CpuKernels& kernels = kernels_for(ws.isa);
+core::Result<void> max_pool_of_codes(const Pool& pool, const Call& call, Tensor& output,
+                                     Workspace& ws) {
   const CodeKernels& code_kernels = code_kernels_for(ws.isa);
-  const TapLayout layout(pool.window);
+  const PlanePool planes(pool, PlanePool::Kind::kMaximum, ws);
   const std::int64_t in = pool.window.in_elements(), out = pool.window.out_elements();
   const float one = 1;
   const std::int32_t none = 0;
   const auto row = [&](std::int64_t count) {
     return LinearRow{.count = count, .scales = &one, .zeros = &none, .codes = call.in(0).dtype()};
   };
-  const std::int64_t split = layout.plane_floats() + kernels.lanes;
   return run_with_scratch(
-      ws, pool.planes, std::max(in, out) + split, [&](std::int64_t i, float* scratch) {
-        float* const plane = scratch + split;
-        code_kernels.dequantise(row(in), call.in(0).bytes().data() + i * in, plane);
-        layout.fill(kernels, plane, -std::numeric_limits<float>::infinity(), scratch);
-        fold_taps(ws.threads, layout.plane(scratch, plane), kernels.taps.maximum);
-        code_kernels.quantise(row(out), plane, output.mutable_bytes().data() + i * out);
+      ws, pool.planes, in + out + planes.scratch(), [&](std::int64_t i, float* scratch) {
+        float* const from = scratch + planes.scratch();
+        float* const to = from + in;
+        code_kernels.dequantise(row(in), call.in(0).bytes().data() + i * in, from);
+        planes.run(from, to, scratch);
+        code_kernels.quantise(row(out), to, output.mutable_bytes().data() + i * out);
       });
+}
+
+/// Whether each plane has one output, out of all of it.
+bool takes_whole_planes(const Pool& pool) {
+  const shape_inference::Window& w = pool.window;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank); ++d) {
+    if (w.kernel[d] != w.in[d] || w.dilation[d] != 1 || w.out[d] != 1) return false;
+    if (w.pad_begin[d] != 0 || w.pad_end[d] != 0) return false;
+  }
+  return true;
+}
+
+/// Calls task(plane) for all planes, some at a time.
+template <class Task>
+void for_planes(const Pool& pool, Workspace& ws, const Task& task) {
+  constexpr std::int64_t kPlanes = 16;
+  ws.threads.run(ceil_div(pool.planes, kPlanes), [&](std::int64_t i) {
+    const std::int64_t end = std::min(pool.planes, (i + 1) * kPlanes);
+    for (std::int64_t plane = i * kPlanes; plane < end; ++plane) task(plane);
+  });
+}
+
+void average_whole_planes(const Pool& pool, const Call& call, Tensor& output, Workspace& ws) {
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const float* x = call.in(0).data<float>().data();
+  float* y = output.mutable_data<float>().data();
+  const std::int64_t plane = pool.window.in_elements();
+  for_planes(pool, ws, [&](std::int64_t i) {
+    const float mean = kernels.sum(x + i * plane, plane) / static_cast<float>(plane);
+    y[i] = mean != mean ? std::numeric_limits<float>::quiet_NaN() : mean;
+  });
+}
+
+void maxima_of_whole_planes(const Pool& pool, const Call& call, Tensor& output, Workspace& ws) {
+  const auto largest = kernels_for(ws.isa).taps.largest;
+  const float* x = call.in(0).data<float>().data();
+  float* y = output.mutable_data<float>().data();
+  const std::int64_t plane = pool.window.in_elements();
+  constexpr std::int64_t kPiece = 1 << 20;
+  for_planes(pool, ws, [&](std::int64_t i) {
+    y[i] = largest(x + i * plane, std::min(plane, kPiece));
+    for (std::int64_t at = kPiece; at < plane; at += kPiece) {
+      ws.threads.yield();
+      const std::array both = {y[i], largest(x + i * plane + at, std::min(kPiece, plane - at))};
+      y[i] = largest(both.data(), 2);
+    }
+  });
+}
+
+/// Where the layout suits; of maxima also of codes.
+core::Result<bool> pool_served(const Call& call, std::span<Tensor> outputs, Workspace& ws,
+                               PlanePool::Kind kind) {
+  COMMENSAL_ASSIGN(const Pool pool, shape_inference::pool_of(call));
+  if (outputs.size() == 1 && is_float32(call) && takes_whole_planes(pool)) {
+    if (kind == PlanePool::Kind::kMaximum) {
+      maxima_of_whole_planes(pool, call, outputs[0], ws);
+      return true;
+    }
+    if (kind == PlanePool::Kind::kAverage) {
+      average_whole_planes(pool, call, outputs[0], ws);
+      return true;
+    }
+  }
+  if (!TapLayout::suits(pool.window)) return false;
+  if (outputs.size() > 1) {
+    const bool counts = pool.window.in_elements() <= std::numeric_limits<std::int32_t>::max();
+    if (!is_float32(call) || !counts) return false;
+    COMMENSAL_TRY(pool_with_places(pool, call, outputs, ws));
+  } else if (is_float32(call)) {
+    COMMENSAL_TRY(pool_planes(pool, call, outputs[0], ws, kind));
+  } else if (kind == PlanePool::Kind::kMaximum && is_code(call)) {
+    COMMENSAL_TRY(max_pool_of_codes(pool, call, outputs[0], ws));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+core::Result<void> pool_any(const Call& call, std::span<Tensor> outputs, Workspace& ws,
+                            PlanePool::Kind kind, const Judge& judge) {
+  return serve(call, outputs, ws, judge,
+               [kind](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return pool_served(own, made, space, kind);
+               });
+}
+
+core::Result<bool> global_average(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const Pool pool, shape_inference::global_pool_of(call));
+  if (!is_float32(call)) return false;
+  average_whole_planes(pool, call, outputs[0], ws);
+  return true;
+}
+
+core::Result<bool> global_maximum(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const Pool pool, shape_inference::global_pool_of(call));
+  if (!is_float32(call)) return false;
+  maxima_of_whole_planes(pool, call, outputs[0], ws);
+  return true;
 }
 
 }  // namespace
 
 core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const shape_inference::Pool pool, shape_inference::pool_of(call));
-  if (is_code(call) && outputs.size() == 1 && TapLayout::suits(pool.window)) {
-    return max_pool_of_codes(pool, call, outputs[0], ws);
-  }
-  if (!is_float32(call) || outputs.size() > 1 || !TapLayout::suits(pool.window)) {
-    return ref::kMaxPool.best()(call, outputs, ws);
-  }
-  return pool_planes(pool, call, outputs[0], ws, kernels_for(ws.isa).taps.maximum,
-                     -std::numeric_limits<float>::infinity(), nullptr);
+  return pool_any(call, outputs, ws, PlanePool::Kind::kMaximum, ref::kMaxPool);
 }
 
 core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const shape_inference::Pool pool, shape_inference::pool_of(call));
-  if (!is_float32(call) || !TapLayout::suits(pool.window)) {
-    return ref::kAveragePool.best()(call, outputs, ws);
+  return pool_any(call, outputs, ws, PlanePool::Kind::kAverage, ref::kAveragePool);
+}
+
+core::Result<void> lp_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  float p = 0;
+  if (call.opset < 2) {
+    COMMENSAL_ASSIGN(p, call.attributes->real("p", 2));
+  } else {
+    COMMENSAL_ASSIGN(const std::int64_t whole, call.attributes->integer("p", 2));
+    p = static_cast<float>(whole);
   }
-  const std::vector<float> divisors = pool.divisors();
-  return pool_planes(pool, call, outputs[0], ws, kernels_for(ws.isa).taps.average, -0.0f,
-                     divisors.data());
+  if (p != 1 && p != 2) return ref::kLpPool.best()(call, outputs, ws);
+  return pool_any(call, outputs, ws, p == 1 ? PlanePool::Kind::kSum : PlanePool::Kind::kNorm,
+                  ref::kLpPool);
 }
 
 core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const shape_inference::Pool pool, shape_inference::global_pool_of(call));
-  if (!is_float32(call)) return ref::kGlobalAveragePool.best()(call, outputs, ws);
-  const CpuKernels& kernels = kernels_for(ws.isa);
-  const float* x = call.in(0).data<float>().data();
-  float* y = outputs[0].mutable_data<float>().data();
-  const std::int64_t plane = pool.window.in_elements();
-  constexpr std::int64_t kPlanes = 16;  // of a task
-  ws.threads.run((pool.planes + kPlanes - 1) / kPlanes, [&](std::int64_t task) {
-    for (std::int64_t i = task * kPlanes; i < std::min(pool.planes, (task + 1) * kPlanes); ++i) {
-      const float mean = kernels.sum(x + i * plane, plane) / static_cast<float>(plane);
-      y[i] = mean != mean ? std::numeric_limits<float>::quiet_NaN() : mean;
-    }
-  });
-  return {};
+  return serve(call, outputs, ws, ref::kGlobalAveragePool, global_average);
+}
+
+core::Result<void> global_max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kGlobalMaxPool, global_maximum);
 }
 
 }  // namespace commensal::kernels::cpu

@@ -8,10 +8,11 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
-#include <commensal/compute/kernels/cpu/math-inl.hpp>
 #include <commensal/compute/kernels/cpu/sum-inl.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
+#include <utility>
 
 HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
@@ -27,12 +28,67 @@ struct Chain {
   }
 };
 
-struct Maximum {
-  static HWY_INLINE V start() { return hn::Neg(hn::Inf(kFloats)); }
-  static HWY_INLINE V step(const TapPlane&, int, V x, V acc) {
-    return function::maximum<HighwayLanes>(acc, x);
+using Keys = hn::RebindToSigned<Floats>;
+using KeyV = hn::Vec<Keys>;
+inline constexpr Keys kKeys;
+inline constexpr std::int32_t kNanKey = 0x7fffffff,
+                              kLowestKey = static_cast<std::int32_t>(1u << 31);
+
+/// Of a number's bits its key, and of a key its number's bits, all but NaN's.
+HWY_INLINE KeyV turned(KeyV x) {
+  return hn::Xor(x, hn::And(hn::ShiftRight<31>(x), hn::Set(kKeys, 0x7fffffff)));
+}
+HWY_INLINE KeyV key_of(V x) {
+  const KeyV key = turned(hn::BitCast(kKeys, x));
+  return hn::IfThenElse(hn::RebindMask(kKeys, hn::IsNaN(x)), hn::Set(kKeys, kNanKey), key);
+}
+HWY_INLINE KeyV key_of_infinity() { return key_of(hn::Neg(hn::Inf(kFloats))); }
+/// Canonical NaN; what is below all numbers becomes -infinity.
+HWY_INLINE V number_of(KeyV key) {
+  return canonical(hn::BitCast(kFloats, turned(hn::Max(key, key_of_infinity()))));
+}
+
+inline void keys_of_row(float* x, std::int64_t count) {
+  for (; count > 0; count -= kLanes, x += kLanes) {
+    const auto here = static_cast<int>(std::min<std::int64_t>(count, kLanes));
+    if (here == kLanes) {
+      hn::StoreU(hn::BitCast(kFloats, key_of(hn::LoadU(kFloats, x))), kFloats, x);
+    } else {
+      store_first(here, hn::BitCast(kFloats, key_of(load_first(here, x))), x);
+    }
   }
-  static HWY_INLINE V finish(const TapPlane&, V acc) { return acc; }
+}
+
+inline float largest_of_row(const float* x, std::int64_t count) {
+  constexpr int kAtOnce = 4;
+  const bool is_long = count >= kLanes;
+  KeyV best[kAtOnce];
+  for (KeyV& one : best) one = key_of_infinity();
+  for (; count >= kAtOnce * kLanes; count -= kAtOnce * kLanes, x += kAtOnce * kLanes) {
+    COMMENSAL_UNROLL
+    for (int v = 0; v < kAtOnce; ++v) {
+      best[v] = hn::Max(best[v], key_of(hn::LoadU(kFloats, x + v * kLanes)));
+    }
+  }
+  const float* const last = x + count - kLanes;  // what is there twice changes no maximum
+  for (; count > kLanes; count -= kLanes, x += kLanes) {
+    best[0] = hn::Max(best[0], key_of(hn::LoadU(kFloats, x)));
+  }
+  if (count > 0 && is_long) best[1] = hn::Max(best[1], key_of(hn::LoadU(kFloats, last)));
+  if (count > 0 && !is_long) {
+    const auto here = static_cast<int>(count);
+    best[0] = key_of(hn::IfThenElse(first(here), load_first(here, x), hn::Neg(hn::Inf(kFloats))));
+  }
+  const KeyV all = hn::Max(hn::Max(best[0], best[1]), hn::Max(best[2], best[3]));
+  return hn::GetLane(number_of(hn::MaxOfLanes(kKeys, all)));
+}
+
+struct Maximum {
+  static HWY_INLINE V start() { return hn::BitCast(kFloats, hn::Set(kKeys, kLowestKey)); }
+  static HWY_INLINE V step(const TapPlane&, int, V x, V acc) {
+    return hn::BitCast(kFloats, hn::Max(hn::BitCast(kKeys, acc), hn::BitCast(kKeys, x)));
+  }
+  static HWY_INLINE V finish(const TapPlane&, V acc) { return number_of(hn::BitCast(kKeys, acc)); }
 };
 
 HWY_INLINE void store_output(const TapPlane& p, std::int64_t y, std::int64_t x, V result) {
@@ -64,8 +120,57 @@ HWY_INLINE void tap_rows(const TapPlane& p, std::int64_t y) {
   }
 }
 
+/// Whether the taps are kSide rows of kSide, each where the next row of outputs has its first.
+template <int kSide>
+bool overlaps(const TapPlane& p) {
+  if (p.taps != kSide * kSide) return false;
+  for (int t = 0; t + kSide < p.taps; ++t) {
+    if (p.offsets[t + kSide] - p.offsets[t] != p.in_step) return false;
+  }
+  return true;
+}
+
+/// Each row of inputs is loaded once for all rows of outputs that meet it, of which the taps come
+/// in their order nevertheless.
+template <class Op, int kSide, int kRows>
+HWY_INLINE void overlapping_rows(const TapPlane& p, std::int64_t y) {
+  for (std::int64_t x = 0; x < p.width; x += kLanes) {
+    const float* const in = p.in + y * p.in_step + x;
+    V acc[kRows];
+    COMMENSAL_UNROLL
+    for (int r = 0; r < kRows; ++r) acc[r] = Op::start();
+    COMMENSAL_UNROLL
+    for (int row = 0; row < kRows + kSide - 1; ++row) {
+      V taps[kSide];
+      COMMENSAL_UNROLL
+      for (int k = 0; k < kSide; ++k) {
+        taps[k] = hn::LoadU(kFloats, in + row * p.in_step + p.offsets[k]);
+      }
+      COMMENSAL_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        const int down = row - r;
+        if (down < 0 || down >= kSide) continue;
+        COMMENSAL_UNROLL
+        for (int k = 0; k < kSide; ++k) acc[r] = Op::step(p, down * kSide + k, taps[k], acc[r]);
+      }
+    }
+    COMMENSAL_UNROLL
+    for (int r = 0; r < kRows; ++r) store_output(p, y + r, x, canonical(Op::finish(p, acc[r])));
+  }
+}
+
+template <class Op, int kSide>
+void overlapping_plane(const TapPlane& p) {
+  constexpr int kRows = 4;
+  std::int64_t y = 0;
+  for (; y + kRows <= p.height; y += kRows) overlapping_rows<Op, kSide, kRows>(p, y);
+  for (; y < p.height; ++y) overlapping_rows<Op, kSide, 1>(p, y);
+}
+
 template <class Op>
 void tap_plane(const TapPlane& p) {
+  if (overlaps<3>(p)) return overlapping_plane<Op, 3>(p);
+  if (overlaps<5>(p)) return overlapping_plane<Op, 5>(p);
   constexpr int kRows = 6;
   std::int64_t y = 0;
   for (; y + kRows <= p.height; y += kRows) tap_rows<Op, kRows>(p, y);
@@ -73,30 +178,93 @@ void tap_plane(const TapPlane& p) {
   for (; y < p.height; ++y) tap_rows<Op, 1>(p, y);
 }
 
-/// The sum of one vector of outputs: lane l of the specification's 32 is lanes[l].
-HWY_INLINE V tap_sum(const TapPlane& p, const float* in) {
-  V lanes[kSumLanes];
-  const int used = std::min(p.taps, kSumLanes);
-  for (int t = 0; t < used; ++t) lanes[t] = hn::LoadU(kFloats, in + p.offsets[t]);
-  for (int t = kSumLanes; t < p.taps; ++t) {
-    lanes[t % kSumLanes] = hn::Add(lanes[t % kSumLanes], hn::LoadU(kFloats, in + p.offsets[t]));
-  }
-  for (int half = kSumLanes / 2; half > 0; half /= 2) {  // adding an absent lane changes nothing
-    for (int lane = 0; lane < half && lane + half < used; ++lane) {
-      lanes[lane] = hn::Add(lanes[lane], lanes[lane + half]);
+HWY_INLINE KeyV all_of(std::uint32_t x) { return hn::Set(kKeys, static_cast<std::int32_t>(x)); }
+
+inline void placed_maximum(const PlacedTaps& t) {
+  const TapPlane& p = t.plane;
+  const KeyV columns = hn::Mul(hn::Iota(kKeys, 0), all_of(t.column_step));
+  HWY_ALIGN std::int32_t places[kLanes];
+  for (std::int64_t y = 0; y < p.height; ++y) {
+    for (std::int64_t x = 0; x < p.width; x += kLanes) {
+      const float* const in = p.in + y * p.in_step + x;
+      const auto row = static_cast<std::uint32_t>(y) * t.row_step + t.row_start;
+      const KeyV from =
+          hn::Add(columns, all_of(row + static_cast<std::uint32_t>(x) * t.column_step));
+      KeyV best = hn::Set(kKeys, kLowestKey), place = hn::Set(kKeys, -1);
+      for (int tap = 0; tap < p.taps; ++tap) {
+        const KeyV key = hn::BitCast(kKeys, hn::LoadU(kFloats, in + p.offsets[tap]));
+        const auto better = hn::Gt(key, best);
+        best = hn::IfThenElse(better, key, best);
+        place = hn::IfThenElse(better, hn::Add(from, all_of(t.positions[tap])), place);
+      }
+      store_output(p, y, x, number_of(best));
+      hn::Store(place, kKeys, places);
+      const std::int64_t count = std::min<std::int64_t>(kLanes, p.width - x);
+      std::int64_t* const to = t.places + y * p.width + x;
+      for (std::int64_t i = 0; i < count; ++i) to[i] = places[i] < 0 ? -1 : t.base + places[i];
     }
   }
-  return hn::Add(lanes[0], hn::Zero(kFloats));
+}
+
+inline void interpolate(const Interpolation& p) {
+  for (std::int64_t i = 0; i < p.count; i += kLanes) {
+    const auto here = static_cast<int>(std::min<std::int64_t>(p.count - i, kLanes));
+    V acc = hn::Zero(kFloats);
+    COMMENSAL_UNROLL
+    for (int k = 0; k < Interpolation::kNeighbours; ++k) {
+      const KeyV places = hn::BitCast(kKeys, load_first(here, p.at[k] + i));
+      const auto inside = hn::RebindMask(kFloats, hn::Gt(places, hn::Set(kKeys, -1)));
+      const V x = hn::GatherIndex(kFloats, p.plane, hn::Max(places, hn::Zero(kKeys)));
+      const V weight = load_first(here, p.weights[k] + i);
+      acc = hn::MulAdd(weight, hn::IfThenElseZero(inside, x), acc);
+    }
+    if (p.scale != nullptr) acc = hn::Mul(acc, load_first(here, p.scale + i));
+    store_first(here, acc, p.to + i);
+  }
+}
+
+/// The tree over the lanes kLane, kLane + kStep, ... of kUsed; lane l holds taps l, l + 32, ...
+/// Adding a lane that is absent would change nothing.
+template <int kUsed, int kLane, int kStep>
+HWY_INLINE V tap_tree(const TapPlane& p, const float* in) {
+  if constexpr (kStep == kSumLanes) {
+    V sum = hn::LoadU(kFloats, in + p.offsets[kLane]);
+    if constexpr (kUsed == kSumLanes) {
+      for (int t = kLane + kSumLanes; t < p.taps; t += kSumLanes) {
+        sum = hn::Add(sum, hn::LoadU(kFloats, in + p.offsets[t]));
+      }
+    }
+    return sum;
+  } else {
+    const V sum = tap_tree<kUsed, kLane, 2 * kStep>(p, in);
+    if constexpr (kLane + kStep >= kUsed) {
+      return sum;
+    } else {
+      return hn::Add(sum, tap_tree<kUsed, kLane + kStep, 2 * kStep>(p, in));
+    }
+  }
+}
+
+template <int kUsed>
+void average_of(const TapPlane& p) {
+  for (std::int64_t y = 0; y < p.height; ++y) {
+    for (std::int64_t x = 0; x < p.width; x += kLanes) {
+      V sum = hn::Add(tap_tree<kUsed, 0, 1>(p, p.in + y * p.in_step + x), hn::Zero(kFloats));
+      if (p.divisors != nullptr) {
+        const auto count = static_cast<int>(std::min<std::int64_t>(p.width - x, kLanes));
+        sum = hn::Div(sum, load_first(count, p.divisors + y * p.width + x));
+      }
+      store_output(p, y, x, canonical(sum));
+    }
+  }
 }
 
 inline void average_plane(const TapPlane& p) {
-  for (std::int64_t y = 0; y < p.height; ++y) {
-    for (std::int64_t x = 0; x < p.width; x += kLanes) {
-      const auto count = static_cast<int>(std::min<std::int64_t>(p.width - x, kLanes));
-      const V divisor = load_first(count, p.divisors + y * p.width + x);
-      store_output(p, y, x, canonical(hn::Div(tap_sum(p, p.in + y * p.in_step + x), divisor)));
-    }
+  static constexpr auto kByTaps = []<std::size_t... kI>(std::index_sequence<kI...>) {
+    return std::array{average_of<static_cast<int>(kI) + 1>...};
   }
+  (std::make_index_sequence<kSumLanes>());
+  kByTaps[static_cast<std::size_t>(std::min(p.taps, kSumLanes) - 1)](p);
 }
 
 #endif  // HWY_NATIVE_FMA

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
 #include <commensal/compute/kernels/pulse.hpp>
 
 namespace commensal::kernels::cpu {
+
+using shape_inference::Dims;
 
 namespace {
 
@@ -27,32 +30,38 @@ Geometry Geometry::of(const shape_inference::Window& w) {
              .dilation_x = w.dilation[x],
              .pad_left = w.pad_begin[x],
              .pad_right = w.pad_end[x]};
-  if (w.rank == 2) {
-    g.in_height = w.in[0], g.out_height = w.out[0], g.kernel_height = w.kernel[0];
-    g.stride_y = w.stride[0], g.dilation_y = w.dilation[0];
-    g.pad_top = w.pad_begin[0], g.pad_bottom = w.pad_end[0];
+  if (w.rank >= 2) {
+    const std::size_t y = x - 1;
+    g.in_height = w.in[y], g.out_height = w.out[y], g.kernel_height = w.kernel[y];
+    g.stride_y = w.stride[y], g.dilation_y = w.dilation[y];
+    g.pad_top = w.pad_begin[y], g.pad_bottom = w.pad_end[y];
   }
   return g;
 }
 
-bool Geometry::padded() const {
-  return pad_top > 0 || pad_left > 0 || pad_bottom > 0 || pad_right > 0;
+bool reads_outside(const shape_inference::Window& w) {
+  for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank); ++d) {
+    if (w.pad_begin[d] > 0) return true;
+    if (reach(w.out[d], w.stride[d], w.kernel[d], w.dilation[d]) > w.in[d]) return true;
+  }
+  return false;
 }
 
-bool Geometry::is_pointwise() const {
-  return kernel_height == 1 && kernel_width == 1 && stride_y == 1 && stride_x == 1 && !padded();
-}
-
-bool TapLayout::suits(const shape_inference::Window& window) {
+bool TapLayout::suits(const shape_inference::Window& w) {
   constexpr std::int64_t kStrideMax = 64, kPadMax = 64, kTapsMax = 4096;
-  if (window.rank > 2 || window.out_elements() == 0) return false;
-  const Geometry g = Geometry::of(window);
-  return std::max(g.stride_x, g.stride_y) <= kStrideMax &&
-         std::max({g.pad_top, g.pad_left, g.pad_bottom, g.pad_right}) <= kPadMax &&
-         g.kernel_height * g.kernel_width <= kTapsMax;
+  constexpr std::int64_t kTimesMax = 4, kFew = 1 << 16;
+  if (w.out_elements() == 0 || w.taps() > kTapsMax) return false;
+  const std::int64_t most = kTimesMax * (w.in_elements() + w.out_elements()) + kFew;
+  std::int64_t padded = 1;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank); ++d) {
+    if (w.stride[d] > kStrideMax || std::max(w.pad_begin[d], w.pad_end[d]) > kPadMax) return false;
+    padded *= reach(w.out[d], w.stride[d], w.kernel[d], w.dilation[d]);
+    if (w.rank > 2 && padded > most) return false;
+  }
+  return true;
 }
 
-TapLayout::TapLayout(const shape_inference::Window& window) : geometry(Geometry::of(window)) {
+TapLayout::TapLayout(const shape_inference::Window& w) : geometry(Geometry::of(w)), window(w) {
   const Geometry& g = geometry;
   split.in_height = g.in_height, split.in_width = g.in_width;
   split.top = g.pad_top, split.left = g.pad_left;
@@ -60,21 +69,67 @@ TapLayout::TapLayout(const shape_inference::Window& window) : geometry(Geometry:
   split.rows = reach(g.out_height, g.stride_y, g.kernel_height, g.dilation_y);
   split.width = (reach(g.out_width, g.stride_x, g.kernel_width, g.dilation_x) - 1) / g.stride_x + 1;
   row_step = g.stride_y * split.width;
-  for (std::int64_t ky = 0; ky < g.kernel_height; ++ky) {
-    for (std::int64_t kx = 0; kx < g.kernel_width; ++kx) {
-      const std::int64_t x = kx * g.dilation_x;
-      offsets.push_back((x % g.stride_x * split.rows + ky * g.dilation_y) * split.width +
-                        x / g.stride_x);
+  for (std::size_t d = 0; d < static_cast<std::size_t>(leading()); ++d) {
+    slices_[d] = reach(w.out[d], w.stride[d], w.kernel[d], w.dilation[d]);
+  }
+  for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
+    const Dims at = w.split(tap, w.kernel);
+    std::int64_t slice = 0;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(leading()); ++d) {
+      slice = slice * slices_[d] + at[d] * w.dilation[d];
     }
+    const std::int64_t x = at[static_cast<std::size_t>(w.rank - 1)] * g.dilation_x;
+    const std::int64_t y = tap / g.kernel_width % g.kernel_height * g.dilation_y;
+    offsets.push_back(slice * slice_floats() + (x % g.stride_x * split.rows + y) * split.width +
+                      x / g.stride_x);
   }
 }
 
+bool TapLayout::is_pointwise() const {
+  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
+    if (window.kernel[d] != 1 || window.stride[d] != 1) return false;
+    if (window.pad_begin[d] > 0 || window.pad_end[d] > 0) return false;
+  }
+  return true;
+}
+
+std::int64_t TapLayout::plane_floats() const {
+  std::int64_t floats = slice_floats();
+  for (std::size_t d = 0; d < static_cast<std::size_t>(leading()); ++d) floats *= slices_[d];
+  return floats;
+}
+
+std::int64_t TapLayout::out_slices() const {
+  return window.out_elements() / (geometry.out_height * geometry.out_width);
+}
+
+std::int64_t TapLayout::slice(std::int64_t z) const {
+  if (window.rank <= 2) return 0;
+  const Dims at = window.split(z * geometry.out_height * geometry.out_width, window.out);
+  std::int64_t slice = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(leading()); ++d) {
+    slice = slice * slices_[d] + at[d] * window.stride[d];
+  }
+  return slice * slice_floats();
+}
+
 void TapLayout::fill(const CpuKernels& kernels, const float* plane, float around, float* to) const {
-  PlaneSplit one = split;
-  one.plane = plane;
-  one.around = around;
-  one.to = to;
-  kernels.split_plane(one);
+  const std::int64_t slices = plane_floats() / slice_floats();
+  for (std::int64_t i = 0; i < slices; ++i) {
+    PlaneSplit one = split;
+    std::int64_t from = 0, rest = i, step = 1;
+    for (auto d = static_cast<std::size_t>(leading()); d-- > 0;) {
+      const std::int64_t place = rest % slices_[d] - window.pad_begin[d];
+      if (place < 0 || place >= window.in[d]) one.in_height = 0;  // all of it lies around
+      from += place * step;
+      step *= window.in[d];
+      rest /= slices_[d];
+    }
+    one.plane = one.in_height == 0 ? plane : plane + from * split.in_height * split.in_width;
+    one.around = around;
+    one.to = to + i * slice_floats();
+    kernels.split_plane(one);
+  }
 }
 
 TapPlane TapLayout::plane(const float* in, float* out) const {
@@ -89,14 +144,27 @@ TapPlane TapLayout::plane(const float* in, float* out) const {
   return plane;
 }
 
-void fold_taps(const ThreadPool& threads, TapPlane plane, void (*fold)(const TapPlane&)) {
+core::Result<std::shared_ptr<float>> split_planes(const TapLayout& layout, const float* x,
+                                                  std::int64_t planes, Workspace& ws) {
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const std::int64_t floats = layout.plane_floats(), from = layout.window.in_elements();
+  COMMENSAL_ASSIGN(std::shared_ptr<float> made,
+                   floats_from(ws.arena, planes * floats + kernels.lanes));
+  ws.threads.run(planes, [&](std::int64_t i) {
+    layout.fill(kernels, x + i * from, 0.0f, made.get() + i * floats);
+  });
+  return made;
+}
+
+void fold_pieces(const ThreadPool& threads, const TapPlane& whole,
+                 const std::function<void(const TapPlane&, std::int64_t, std::int64_t)>& fold) {
   constexpr std::int64_t kTapsAtOnce = 1 << 24, kTapsInOne = 8;  // by vectors
   constexpr std::int64_t kRows = 6;                              // which the kernels take at once
   Pulse pulse(&threads);
-  const std::int64_t at_once = std::max<std::int64_t>(kTapsAtOnce / std::max(plane.taps, 1), kRows);
-  const std::int64_t width = std::min(plane.width, at_once / kRows);
-  const std::int64_t rows = width < plane.width ? 1 : at_once / width / kRows * kRows;
-  const TapPlane whole = plane;
+  const std::int64_t at_once = std::max<std::int64_t>(kTapsAtOnce / std::max(whole.taps, 1), kRows);
+  const std::int64_t width = std::min(whole.width, at_once / kRows);
+  const std::int64_t rows = width < whole.width ? 1 : at_once / width / kRows * kRows;
+  TapPlane plane = whole;
   for (std::int64_t y = 0; y < whole.height; y += rows) {
     plane.height = std::min(rows, whole.height - y);
     for (std::int64_t x = 0; x < whole.width; x += width) {
@@ -105,8 +173,21 @@ void fold_taps(const ThreadPool& threads, TapPlane plane, void (*fold)(const Tap
       plane.out = whole.out + y * whole.width + x;
       if (whole.divisors != nullptr) plane.divisors = whole.divisors + y * whole.width + x;
       pulse(plane.height * plane.width * plane.taps / kTapsInOne);
-      fold(plane);
+      fold(plane, y, x);
     }
+  }
+}
+
+void fold_taps(const ThreadPool& threads, const TapLayout& layout, const TapPlane& plane,
+               void (*fold)(const TapPlane&)) {
+  for (std::int64_t z = 0; z < layout.out_slices(); ++z) {
+    TapPlane one = plane;
+    const std::int64_t done = z * plane.height * plane.width;
+    one.in += layout.slice(z);
+    one.out += done;
+    if (one.divisors != nullptr) one.divisors += done;
+    fold_pieces(threads, one,
+                [&](const TapPlane& piece, std::int64_t, std::int64_t) { fold(piece); });
   }
 }
 
@@ -115,11 +196,14 @@ Columns TapColumns::block(std::int64_t k, std::int64_t depth, std::int64_t colum
   // The runs are those of a tap at offset 0; a tap shifts them all.
   std::array<Run, kTileColumnsMax> runs;
   TapRows rows;
-  const std::int64_t width = layout_->geometry.out_width;
-  std::int64_t y = column / width, x = column % width;
+  const std::int64_t width = layout_->geometry.out_width, height = layout_->geometry.out_height;
+  std::int64_t y = column / width % height, x = column % width, z = column / width / height;
+  std::int64_t slice = layout_->slice(z);
   for (int done = 0; done < columns; ++y, x = 0) {
+    if (y == height) y = 0, slice = layout_->slice(++z);
     const auto here = static_cast<int>(std::min<std::int64_t>(width - x, columns - done));
-    runs[static_cast<std::size_t>(rows.run_count++)] = {y * layout_->row_step + x, done, here};
+    runs[static_cast<std::size_t>(rows.run_count++)] = {slice + y * layout_->row_step + x, done,
+                                                        here};
     done += here;
   }
   rows.runs = runs.data();

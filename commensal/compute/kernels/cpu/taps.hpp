@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/shape_inference/window.hpp>
+#include <functional>
 #include <vector>
 
 /// Sliding windows of convolutions and pools: where their taps read.
 namespace commensal::kernels::cpu {
 
-/// A window over one or two spatial dimensions, as two.
+/// A window over the last two of its spatial dimensions, or over one as two.
 struct Geometry {
   std::int64_t in_height = 1, in_width = 1, out_height = 1, out_width = 1;
   std::int64_t kernel_height = 1, kernel_width = 1;
@@ -16,30 +18,57 @@ struct Geometry {
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
 
   static Geometry of(const shape_inference::Window& window);
-  bool padded() const;
-  /// One tap, on the picture as it lies in memory.
-  bool is_pointwise() const;
 };
 
+/// Whether a tap of some output may read outside.
+bool reads_outside(const shape_inference::Window& window);
+
 /// Planes in scratch memory, padded and split by columns (see PlaneSplit): there, tap t of output
-/// (y, x) is at offsets[t] + y * row_step + x.
+/// (y, x) of slice z is at slice(z) + offsets[t] + y * row_step + x. Slices are what the dimensions
+/// before the last two hold: one of pictures.
 struct TapLayout {
   Geometry geometry;
-  PlaneSplit split;  // all but `plane`, `to` and `around`
+  shape_inference::Window window;
+  PlaneSplit split;  // of a slice: all but `plane`, `to` and `around`
   std::vector<std::int64_t> offsets;
   std::int64_t row_step = 0;
 
   /// Whether such a copy is not much larger than the plane.
   static bool suits(const shape_inference::Window& window);
+  /// Of one or two dimensions.
+  static bool suits_picture(const shape_inference::Window& window) {
+    return window.rank <= 2 && suits(window);
+  }
   explicit TapLayout(const shape_inference::Window& window);
 
-  std::int64_t plane_floats() const { return split.parts * split.rows * split.width; }
+  /// One tap, on the plane as it lies in memory.
+  bool is_pointwise() const;
+  std::int64_t plane_floats() const;
+  std::int64_t out_slices() const;
+  std::int64_t slice(std::int64_t z) const;
   void fill(const CpuKernels& kernels, const float* plane, float around, float* to) const;
+  /// Slice 0 of a plane.
   TapPlane plane(const float* in, float* out) const;
+
+ private:
+  int leading() const { return std::max(window.rank - 2, 0); }
+  std::int64_t slice_floats() const { return split.parts * split.rows * split.width; }
+  shape_inference::Dims slices_{};  // of the leading dimensions, padded
 };
 
-/// All of a plane, in pieces between which others may run: some rows, or a part of one.
-void fold_taps(const ThreadPool& threads, TapPlane plane, void (*fold)(const TapPlane&));
+/// Planes side by side, padded with +0 and split, readable to a vector beyond. Error:
+/// kResourceExhausted.
+core::Result<std::shared_ptr<float>> split_planes(const TapLayout& layout, const float* x,
+                                                  std::int64_t planes, Workspace& ws);
+
+/// Calls fold(piece, y, x) for all of a slice, in pieces between which others may run: some rows,
+/// or a part of one, from output (y, x) on.
+void fold_pieces(const ThreadPool& threads, const TapPlane& whole,
+                 const std::function<void(const TapPlane&, std::int64_t, std::int64_t)>& fold);
+
+/// All slices of a plane; `plane` is of slice 0.
+void fold_taps(const ThreadPool& threads, const TapLayout& layout, const TapPlane& plane,
+               void (*fold)(const TapPlane&));
 
 /// The right matrix of a convolution as a product, gathered block by block: row
 /// (tap * channels + c), column = output pixel.

@@ -7,7 +7,7 @@
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
-#include <commensal/compute/kernels/ref/sampling.hpp>
+#include <commensal/compute/kernels/ref/neighbours.hpp>
 #include <commensal/compute/kernels/shape_inference/conv.hpp>
 
 namespace commensal::kernels::ref {

@@ -67,20 +67,6 @@ class Sampling {
 core::Result<std::unique_ptr<const Sampling>> grid_sampling(const Call& call);
 core::Result<std::unique_ptr<const Sampling>> roi_sampling(const Call& call);
 
-/// Of DeformConv: the two neighbours of a place along an axis; NaN counts as far away.
-template <class C>
-struct Neighbours {
-  std::int64_t first = 0;
-  C weight[2] = {0, 0};
-
-  static Neighbours of(C place) {
-    constexpr C kFar = 1 << 30;  // beyond every image, safe to convert
-    const C kept = place != place ? -kFar : std::clamp(place, -kFar, kFar);
-    const C floor = std::floor(kept), t = kept - floor;
-    return {static_cast<std::int64_t>(floor), {1 - t, t}};
-  }
-};
-
 /// Of AffineGrid: place i of n along an axis, in [-1, 1].
 template <class C>
 C grid_place(std::int64_t i, std::int64_t n, bool align_corners) {

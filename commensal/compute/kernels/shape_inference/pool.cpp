@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/base/core/check.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/kernels/shape_inference/pool.hpp>
 
@@ -41,22 +40,17 @@ std::int64_t Pool::divisor(const Dims& at) const {
 }
 
 std::vector<float> Pool::divisors() const {
-  core::check(window.rank <= 2, "a plane has rows and columns");
-  const auto along = [&](int d) {
-    std::vector<std::int64_t> made;
-    for (std::int64_t i = 0; i < window.out[static_cast<std::size_t>(d)]; ++i) {
-      made.push_back(divisor_along(static_cast<std::size_t>(d), i));
+  std::vector<std::int64_t> counts = {1};  // of the dimensions so far
+  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
+    std::vector<std::int64_t> along, all;
+    for (std::int64_t i = 0; i < window.out[d]; ++i) along.push_back(divisor_along(d, i));
+    all.reserve(counts.size() * along.size());
+    for (const std::int64_t before : counts) {
+      for (const std::int64_t count : along) all.push_back(before * count);
     }
-    return made;
-  };
-  const auto rows = window.rank == 2 ? along(0) : std::vector<std::int64_t>{1};
-  const auto columns = along(window.rank - 1);
-  std::vector<float> all;
-  all.reserve(rows.size() * columns.size());
-  for (const std::int64_t row : rows) {
-    for (const std::int64_t column : columns) all.push_back(static_cast<float>(row * column));
+    counts = std::move(all);
   }
-  return all;
+  return {counts.begin(), counts.end()};
 }
 
 core::Result<Pool> pool_of(const Call& call) {

@@ -62,13 +62,17 @@ inline std::optional<Sample> random_pool(Draw& draw, const Tensor& x) {
   if (x.shape().rank() < 3) return std::nullopt;
   const RandomWindow window(draw, x);
   if (draw.one_in(3)) {
-    return Sample{draw.of({"GlobalAveragePool", "GlobalMaxPool"}), 17, {x}};
+    return Sample{draw.of({"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"}), 17, {x}};
   }
-  const bool max = draw.one_in(2);
-  Sample made{max ? "MaxPool" : "AveragePool", 17, {x}, window.attributes(max)};
+  const auto* const name = draw.of({"MaxPool", "MaxPool", "AveragePool", "AveragePool", "LpPool"});
+  Sample made{name, 19, {x}, window.attributes(true)};
   made.attributes.set("ceil_mode", draw.number(0, 1));
-  if (max && draw.one_in(2)) made.outputs = 2;
-  if (!max) made.attributes.set("count_include_pad", draw.number(0, 1));
+  if (made.name == "MaxPool") {
+    if (draw.one_in(2)) made.outputs = 2;
+    made.attributes.set("storage_order", draw.number(0, 1));
+  }
+  if (made.name == "AveragePool") made.attributes.set("count_include_pad", draw.number(0, 1));
+  if (made.name == "LpPool") made.attributes.set("p", draw.number(1, 3));
   return made;
 }
 

@@ -15,8 +15,9 @@ namespace commensal::lab::bench::operators {
 struct Case {
   std::string_view ops;  // "Add|Sub": each of them
   /// Separated by spaces: `f32[1,64,56,56]` is fed, `*f32[64]` a constant, `i64{0,2}` a constant
-  /// of these elements, `-` is left out. Behind a shape: `+` for elements in [1, 2), `~4` for
-  /// [-4, 4) instead of [-1, 1), `<9` for whole numbers below 9.
+  /// of these elements, `i64{2}.` of one and no dimension, `-` is left out. Behind a shape: `+` for
+  /// elements in [1, 2), `~4` for [-4, 4) instead of [-1, 1), `<9` for whole numbers below 9, `>9`
+  /// for those from 1 to 9.
   std::string_view inputs;
   std::string_view attributes = "";  // `axis=1 alpha=0.5 pads=[1,1] mode:linear`
   int outputs = 1;
@@ -51,5 +52,7 @@ struct Pick {
 };
 /// All of the table whose operator is among `ops`; none: all.
 std::vector<Pick> picks(std::span<const std::string> ops);
+/// The first of each operator.
+std::vector<Pick> firsts(const std::vector<Pick>& all);
 
 }  // namespace commensal::lab::bench::operators

@@ -138,7 +138,7 @@ Result<std::vector<Row>> node_rows(Bench& bench, std::span<const std::string> op
   return row.how.empty() ? std::vector<Row>() : std::vector<Row>{std::move(row)};
 }
 
-std::vector<Row> rows_of(const Bench& bench) {
+std::vector<Row> rows_of(const Bench& bench, bool firsts) {
   // Where the peer's language takes most of its time nothing is told about its kernels.
   std::vector<double> ratios;
   for (const Measured& row : bench.rows_) {
@@ -151,7 +151,8 @@ std::vector<Row> rows_of(const Bench& bench) {
   for (const double ratio : ratios) squares += std::pow(std::log(ratio / mean), 2);
   const auto n = static_cast<double>(ratios.size());
   const double half = 1.96 * std::sqrt(squares) / n;
-  const std::string how = fmt::format("net, {} rows of {}", ratios.size(), bench.rows_.size());
+  const std::string how = fmt::format("net, {} rows of {}{}", ratios.size(), bench.rows_.size(),
+                                      firsts ? ", an operator's first case alone" : "");
   const auto at = [&](double share) { return quantile(ratios, share); };
   return {
       {"operators_geomean", mean, mean * std::exp(-half), mean * std::exp(half), 0.9, how, true},
@@ -208,14 +209,15 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
     COMMENSAL_ASSIGN(const Compared idle, bench.compare(nothing, threads));
     language_s[threads] = idle.theirs.median_s;
   }
-  const auto all = picks(options.ops);
+  auto all = picks(options.ops);
+  if (options.firsts) all = firsts(all);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (options.progress) options.progress(std::string(all[i].op), i, all.size());
     COMMENSAL_ASSIGN(const Subject subject, subject_of(*all[i].row, all[i].op));
     COMMENSAL_TRY(bench.add(subject, language_s));
   }
   Report report;
-  report.rows = rows_of(bench);
+  report.rows = rows_of(bench, options.firsts);
   COMMENSAL_ASSIGN(const auto nodes, node_rows(bench, options.ops));
   report.rows.insert(report.rows.end(), nodes.begin(), nodes.end());
   for (const auto& [threads, seconds] : language_s) {

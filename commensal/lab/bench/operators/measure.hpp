@@ -11,6 +11,7 @@ namespace commensal::lab::bench::operators {
 
 struct Options {
   std::vector<std::string> ops;  // none: all of the table
+  bool firsts = false;           // the first row of each of them alone
   std::vector<int> threads = {1, 2};
   Turns turns{.repeats = 5, .block_s = 0.05, .rounds_max = 2};
   /// Start a fresh process of each side.

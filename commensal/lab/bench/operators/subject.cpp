@@ -31,7 +31,7 @@ struct Input {
   DType dtype = DType::kUndefined;
   std::vector<std::int64_t> dims;
   std::vector<double> elements;  // those of a literal
-  char kind = ' ';               // of what is drawn: '+', '~' or '<'
+  char kind = ' ';               // of what is drawn: '+', '~', '<' or '>'
   double bound = 1;
 };
 
@@ -80,7 +80,8 @@ Result<Input> input_of(std::string_view text) {
   if (text[open] == '{') {
     COMMENSAL_ASSIGN(input.elements, numbers<double>(inside));
     input.constant = true;
-    if (input.elements.size() > 1 || input.dtype == DType::kInt64)
+    const bool has_rank = input.elements.size() > 1 || input.dtype == DType::kInt64;
+    if (has_rank && !text.substr(close).starts_with("}."))
       input.dims = {std::ssize(input.elements)};
     return input;
   }
@@ -102,6 +103,7 @@ Result<tensor::Tensor> drawn(const Input& input, std::uint64_t stream) {
     const double u = core::counter_symmetric_f32(kSeed, stream, static_cast<std::uint64_t>(i));
     const double value = input.kind == '+'   ? 1 + (u + 1) / 2
                          : input.kind == '<' ? std::floor((u + 1) / 2 * input.bound)
+                         : input.kind == '>' ? 1 + std::floor((u + 1) / 2 * input.bound)
                                              : u * input.bound;
     append_element(bytes, input.dtype, value);
   }
@@ -273,6 +275,14 @@ std::vector<Pick> picks(std::span<const std::string> ops) {
     }
   }
   return all;
+}
+
+std::vector<Pick> firsts(const std::vector<Pick>& all) {
+  std::vector<Pick> made;
+  for (const Pick& pick : all) {
+    if (std::ranges::find(made, pick.op, &Pick::op) == made.end()) made.push_back(pick);
+  }
+  return made;
 }
 
 }  // namespace commensal::lab::bench::operators

@@ -94,7 +94,7 @@ struct WordPlanes {
   static core::Result<WordPlanes> of(const Call& call, const CodeRoles& roles,
                                      const shape_inference::Conv& conv, const TapLayout& layout,
                                      Workspace& ws) {
-    const bool in_place = layout.geometry.is_pointwise();
+    const bool in_place = layout.is_pointwise();
     const std::int64_t pixels = conv.window.in_elements(), channels = conv.group_channels();
     const std::int64_t words = words_of(channels), planes = conv.batch * conv.group * words;
     const Tensor& x = call.in(roles.a.codes);
@@ -176,7 +176,7 @@ core::Result<void> direct(const Call& call, const CodeRoles& roles,
   std::vector<CodeProduct> products;
   for (std::int64_t i = 0; i < conv.batch * conv.group; ++i) {
     const float* const from = x.data.get() + i * words * x.plane;
-    if (layout.geometry.is_pointwise()) {
+    if (layout.is_pointwise()) {
       sources.push_back(std::make_unique<MatrixColumns>(kernels_for(ws.isa), from, plane, 1));
     } else {
       sources.push_back(std::make_unique<TapColumns>(kernels_for(ws.isa), layout, from, words));
@@ -196,7 +196,7 @@ core::Result<void> conv(const Call& call, const CodeRoles& roles, KernelFn plain
   COMMENSAL_ASSIGN(const shape_inference::CodeConv codes,
                    shape_inference::CodeConv::of(call, roles));
   if (outputs[0].elements() == 0) return {};
-  if (!TapLayout::suits(codes.conv.window) || codes.conv.depth() == 0) {
+  if (!TapLayout::suits_picture(codes.conv.window) || codes.conv.depth() == 0) {
     return plain(call, outputs, ws);
   }
   const Ends ends(call, roles, codes, outputs[0]);

@@ -3,7 +3,7 @@
 // to binary16.
 #include <algorithm>
 #include <cmath>
-#include <commensal/compute/kernels/cpu/halves.hpp>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
 #include <commensal/compute/kernels/cpu/quantized/ops.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
@@ -123,7 +123,7 @@ core::Result<void> cast(const Call& call, std::span<Tensor> outputs, Workspace& 
     const float* const x = call.in(0).data<float>().data();
     auto* const y = reinterpret_cast<std::uint16_t*>(outputs[0].mutable_bytes().data());
     in_pieces(ws.threads, outputs[0].elements(), [&](std::int64_t begin, std::int64_t count) {
-      halves_for(ws.isa)(x + begin, y + begin, count);
+      kernels_for(ws.isa).narrow(x + begin, y + begin, count);
     });
     return {};
   }
