@@ -12,10 +12,10 @@ inline constexpr Operator kLossRows[] = {
      .judge = &ref::kNegativeLogLikelihoodLoss},
     {.name = "ReduceLogSumExp", .until = 17, .kind = Kind::kReduction,
      .judge = &ref::kReduceLogSumExp,
-     .cpu = cpu::reduce_log_sum_exp, .batching = {batching::reduce}},
+     .cpu = cpu::reduce_log_sum_exp, .batching = {batching::reduce}, .shaping = kNone},
     {.name = "ReduceLogSumExp", .since = 18, .inputs = {1, 2}, .kind = Kind::kReduction,
      .judge = &ref::kReduceLogSumExp,
-     .cpu = cpu::reduce_log_sum_exp, .batching = {batching::reduce}},
+     .cpu = cpu::reduce_log_sum_exp, .batching = {batching::reduce}, .shaping = kSecond},
     {.name = "SoftmaxCrossEntropyLoss", .since = 12, .inputs = {2, 3}, .outputs_max = 2,
      .kind = Kind::kReduction, .judge = &ref::kSoftmaxCrossEntropyLoss},
 };

@@ -15,7 +15,7 @@ inline constexpr Operator kQuantisedRows[] = {
     {.name = "DequantizeLinear", .since = 10, .inputs = {2, 3}, .judge = &ref::kDequantizeLinear,
      .cpu = cpu::dequantize_linear, .batching = {batching::quantise}},
     {.name = "DynamicQuantizeLinear", .since = 11, .outputs_max = 3, .kind = Kind::kReduction,
-     .judge = &ref::kDynamicQuantizeLinear, .cpu = cpu::dynamic_quantize_linear},
+     .judge = &ref::kDynamicQuantizeLinear, .cpu = cpu::dynamic_quantize_linear, .shaping = kNone},
     {.name = "MatMulInteger", .since = 10, .inputs = {2, 4}, .kind = Kind::kDotProduct,
      .judge = &ref::kMatmulInteger, .cpu = cpu::matmul_integer, .pack = cpu::pack_matmul_integer,
      .batching = {batching::integer_matmul}},
