@@ -48,9 +48,24 @@ void narrow(const float* x, typename To::Stored* y, std::int64_t count) {
   }
 }
 
+void from_half(const std::uint16_t* x, float* y, std::int64_t count) {
+  const hn::Rebind<std::uint16_t, Floats> d;
+  const auto widened = [&](const std::uint16_t* from) HWY_ATTR {
+    const auto half = hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), hn::LoadU(d, from));
+    return canonical(hn::PromoteTo(kFloats, half));
+  };
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(widened(x + i), kFloats, y + i);
+  if (const auto rest = static_cast<int>(count - i); rest > 0) {
+    HWY_ALIGN std::uint16_t lanes[kLanes] = {};
+    std::copy_n(x + i, rest, lanes);
+    store_first(rest, widened(lanes), y + i);
+  }
+}
+
 const NarrowKernels& narrow_kernels() {
-  static constexpr NarrowKernels kKernels = {narrow<ToHalf>, narrow<ToByte<std::uint8_t>>,
-                                             narrow<ToByte<std::int8_t>>};
+  static constexpr NarrowKernels kKernels = {
+      narrow<ToHalf>, from_half, narrow<ToByte<std::uint8_t>>, narrow<ToByte<std::int8_t>>};
   return kKernels;
 }
 

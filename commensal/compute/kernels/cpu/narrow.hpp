@@ -9,6 +9,7 @@ namespace commensal::kernels::cpu {
 /// towards zero and saturating, NaN as 0. y: the elements' bits.
 struct NarrowKernels {
   void (*to_half)(const float* x, std::uint16_t* y, std::int64_t count) = nullptr;
+  void (*from_half)(const std::uint16_t* x, float* y, std::int64_t count) = nullptr;  // and back
   void (*to_uint8)(const float* x, std::uint8_t* y, std::int64_t count) = nullptr;
   void (*to_int8)(const float* x, std::uint8_t* y, std::int64_t count) = nullptr;
 };
