@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear; Cast of integers to binary32 and of that
-// to binary16.
+// to binary16 and bytes.
 #include <algorithm>
 #include <cmath>
-#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/narrow.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
 #include <commensal/compute/kernels/cpu/quantized/ops.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
@@ -119,16 +119,30 @@ core::Result<void> dequantize_linear(const Call& call, std::span<Tensor> outputs
 
 core::Result<void> cast(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   const DType from = call.in(0).dtype();
-  if (from == DType::kFloat32 && !outputs.empty() && outputs[0].dtype() == DType::kFloat16) {
+  const DType to_type = outputs.empty() ? DType::kUndefined : outputs[0].dtype();
+  if (from == DType::kFloat32 && (to_type == DType::kFloat16 || is_byte(to_type))) {
+    const NarrowKernels& kernels = narrow_kernels_for(ws.isa);
     const float* const x = call.in(0).data<float>().data();
-    auto* const y = reinterpret_cast<std::uint16_t*>(outputs[0].mutable_bytes().data());
+    std::uint8_t* const y = outputs[0].mutable_bytes().data();
     in_pieces(ws.threads, outputs[0].elements(), [&](std::int64_t begin, std::int64_t count) {
-      kernels_for(ws.isa).narrow(x + begin, y + begin, count);
+      if (to_type == DType::kFloat16) {
+        kernels.to_half(x + begin, reinterpret_cast<std::uint16_t*>(y) + begin, count);
+      } else {
+        const bool is_signed = to_type == DType::kInt8;
+        (is_signed ? kernels.to_int8 : kernels.to_uint8)(x + begin, y + begin, count);
+      }
     });
     return {};
   }
-  const bool plain = (is_byte(from) || from == DType::kInt32) && !outputs.empty() &&
-                     outputs[0].dtype() == DType::kFloat32;
+  if (from == DType::kFloat16 && to_type == DType::kFloat32) {
+    const auto* const x = reinterpret_cast<const std::uint16_t*>(call.in(0).bytes().data());
+    float* const y = outputs[0].mutable_data<float>().data();
+    in_pieces(ws.threads, outputs[0].elements(), [&](std::int64_t begin, std::int64_t count) {
+      narrow_kernels_for(ws.isa).from_half(x + begin, y + begin, count);
+    });
+    return {};
+  }
+  const bool plain = (is_byte(from) || from == DType::kInt32) && to_type == DType::kFloat32;
   if (!plain) return ref::kCast.best()(call, outputs, ws);
   const float one = 1;  // a product with it changes nothing
   const std::int32_t none = 0;

@@ -35,26 +35,31 @@ class Attention {
   std::int64_t blocks() const { return (a_.queries + block_rows_ - 1) / block_rows_; }
 
   /// Blocks [first, last) of one head.
-  void run(std::int64_t head, std::int64_t first, std::int64_t last, float* scratch) const {
+  void run(Pulse& pulse, std::int64_t head, std::int64_t first, std::int64_t last,
+           float* scratch) const {
     const AttentionHeads::Head h = a_.head(head);
     const int columns = kernels_.tile_columns;
     pack_across(kernels_, h.k, a_.keys, a_.depth, columns, scratch + k_);
+    pulse(a_.keys * a_.depth);
     pack_across(kernels_, h.v, a_.columns, a_.keys, columns, scratch + v_);
+    pulse(a_.keys * a_.columns);
     for (std::int64_t row = first * block_rows_; row < std::min(a_.queries, last * block_rows_);
          row += block_rows_) {
       const std::int64_t rows = std::min(block_rows_, a_.queries - row);
-      scores_of({h.q.data + row * h.q.step, h.q.step, h.q.depth_step}, rows, scratch);
+      scores_of(pulse, {h.q.data + row * h.q.step, h.q.step, h.q.depth_step}, rows, scratch);
       std::uint64_t apart = 0;  // a bit for each row
       for (std::int64_t r = 0; r < rows; ++r) {
         float* const scores = scratch + scores_ + r * score_step_;
         a_.finish(head, row + r, scores);
         kernels_.softmax(scores, scores, a_.keys);
         if (takes_apart(r, scratch)) apart |= std::uint64_t{1} << r;
+        pulse(a_.keys);
       }
       float* const out = h.y + row * h.y_step;
-      weighted_sums(rows, scratch, out, h.y_step);
+      weighted_sums(pulse, rows, scratch, out, h.y_step);
       for (; apart != 0; apart &= apart - 1) {
         row_apart(std::countr_zero(apart), scratch, out, h.y_step);
+        pulse(a_.keys * a_.columns);
       }
     }
   }
@@ -73,8 +78,8 @@ class Attention {
   }
 
   /// A product with packed operands, in blocks of depth that leave room in the first cache.
-  void multiply(const float* left, const float* right, std::int64_t rows, std::int64_t columns,
-                std::int64_t depth, float* to, std::int64_t to_step) const {
+  void multiply(Pulse& pulse, const float* left, const float* right, std::int64_t rows,
+                std::int64_t columns, std::int64_t depth, float* to, std::int64_t to_step) const {
     constexpr std::int64_t kDepthMax = 256;
     for (std::int64_t j = 0; j < columns; j += kernels_.tile_columns) {
       GemmPanel g;
@@ -94,15 +99,17 @@ class Attention {
         k += g.depth;
         g.finish = k == depth;
         kernels_.gemm(g);
+        pulse(rows * g.depth);
       } while (k < depth);
     }
   }
 
-  void scores_of(const MatrixView& q, std::int64_t rows, float* scratch) const {
+  void scores_of(Pulse& pulse, const MatrixView& q, std::int64_t rows, float* scratch) const {
     pack_across(kernels_, q, rows, a_.depth, kernels_.tile_rows, scratch + q_);
     const std::int64_t packed = packed_across_floats(rows, a_.depth, kernels_.tile_rows);
     if (a_.prepare) a_.prepare(scratch + q_, packed);
-    multiply(scratch + q_, scratch + k_, rows, a_.keys, a_.depth, scratch + scores_, score_step_);
+    multiply(pulse, scratch + q_, scratch + k_, rows, a_.keys, a_.depth, scratch + scores_,
+             score_step_);
   }
 
   /// Rows with subnormal weights are put aside: the product, whose tiles they would slow down by
@@ -124,10 +131,11 @@ class Attention {
     }
   }
 
-  void weighted_sums(std::int64_t rows, float* scratch, float* out, std::int64_t out_step) const {
+  void weighted_sums(Pulse& pulse, std::int64_t rows, float* scratch, float* out,
+                     std::int64_t out_step) const {
     pack_across(kernels_, {scratch + scores_, score_step_, 1}, rows, a_.keys, kernels_.tile_rows,
                 scratch + weights_);
-    multiply(scratch + weights_, scratch + v_, rows, a_.columns, a_.keys, out, out_step);
+    multiply(pulse, scratch + weights_, scratch + v_, rows, a_.columns, a_.keys, out, out_step);
   }
 
   const AttentionHeads& a_;
@@ -149,7 +157,8 @@ core::Result<void> AttentionHeads::run(Workspace& ws) const {
   const std::int64_t blocks_a_part = (blocks + parts - 1) / parts;
   return run_with_scratch(ws, heads * parts, attention.floats(), [&](std::int64_t i, float* room) {
     const std::int64_t first = i % parts * blocks_a_part;
-    attention.run(i / parts, first, std::min(blocks, first + blocks_a_part), room);
+    Pulse pulse(&ws.threads);
+    attention.run(pulse, i / parts, first, std::min(blocks, first + blocks_a_part), room);
   });
 }
 
