@@ -226,13 +226,18 @@ struct Col2ImPlan : EachPlan<Col2Im> {
     Compute<T>* const to = strip.lanes[lane].data();
     if (strip.used[lane]) return add_side_by_side(x, end - begin, to + begin);
     strip.used[lane] = true;
-    std::fill(to, to + begin, -Compute<T>{0});
-    if constexpr (std::is_same_v<T, Compute<T>>) {
-      std::copy_n(x, end - begin, to + begin);
-    } else {
-      for (std::int64_t i = begin; i < end; ++i) to[i] = load(x[i - begin]);
+    for (std::int64_t i = 0; i < begin; ++i) to[i] = -Compute<T>{0};
+    load_some<1>(x, end - begin, to + begin, load_some<4>(x, end - begin, to + begin, 0));
+    for (std::int64_t i = end; i < count; ++i) to[i] = -Compute<T>{0};
+  }
+  // A fixed number at once, of which compilers make vectors; rows are short.
+  template <int kAtOnce, class T>
+  static std::int64_t load_some(const T* __restrict x, std::int64_t count,
+                                Compute<T>* __restrict to, std::int64_t i) {
+    for (; i + kAtOnce <= count; i += kAtOnce) {
+      for (int k = 0; k < kAtOnce; ++k) to[i + k] = load(x[i + k]);
     }
-    std::fill(to + end, to + count, -Compute<T>{0});
+    return i;
   }
   template <int kAtOnce, class T>
   static std::int64_t add_some(const T* __restrict x, std::int64_t count, Compute<T>* __restrict to,
@@ -258,7 +263,7 @@ struct Col2ImPlan : EachPlan<Col2Im> {
         if (strip.used[l]) {
           add_side_by_side<Compute<T>>(from, count, to);
         } else {
-          std::copy_n(from, count, to);
+          load_some<1>(from, count, to, load_some<4>(from, count, to, 0));
           strip.used[l] = true;
         }
       }
