@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Col2Im: each element of an image is the sum, in lanes, of what the blocks that cover it say; its
 // position is the place within the block, row-major.
+#include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/covering.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
@@ -107,6 +108,7 @@ struct Col2ImPlan : EachPlan<Col2Im> {
       threads.run((rows + a_task - 1) / a_task, [&](std::int64_t task) {
         Pulse pulse(&threads);
         Strip<T> strip;
+        strip.neutral = times<Compute<T>>(-Compute<T>{0}, static_cast<Compute<T>>(op.window.rank));
         std::vector<Lead> leads;
         for (std::int64_t r = task * a_task; r < std::min(rows, (task + 1) * a_task); ++r) {
           leads.clear();
@@ -137,6 +139,7 @@ struct Col2ImPlan : EachPlan<Col2Im> {
   struct Strip {
     std::array<std::array<Compute<T>, kPlaces>, kLanes> lanes;
     std::array<bool, kLanes> used{};
+    Compute<T> neutral{};  // -0, but no constant: of a plain copy compilers make a slow call
   };
 
   std::size_t last() const { return static_cast<std::size_t>(op.window.rank - 1); }
@@ -226,13 +229,23 @@ struct Col2ImPlan : EachPlan<Col2Im> {
     Compute<T>* const to = strip.lanes[lane].data();
     if (strip.used[lane]) return add_side_by_side(x, end - begin, to + begin);
     strip.used[lane] = true;
-    std::fill(to, to + begin, -Compute<T>{0});
-    if constexpr (std::is_same_v<T, Compute<T>>) {
-      std::copy_n(x, end - begin, to + begin);
-    } else {
-      for (std::int64_t i = begin; i < end; ++i) to[i] = load(x[i - begin]);
+    for (std::int64_t i = 0; i < begin; ++i) to[i] = -Compute<T>{0};
+    put_side_by_side(x, end - begin, to + begin, strip.neutral);
+    for (std::int64_t i = end; i < count; ++i) to[i] = -Compute<T>{0};
+  }
+  // A fixed number at once, of which compilers make vectors; rows are short.
+  template <int kAtOnce, class T>
+  static std::int64_t put_some(const T* __restrict x, std::int64_t count, Compute<T>* __restrict to,
+                               Compute<T> neutral, std::int64_t i) {
+    for (; i + kAtOnce <= count; i += kAtOnce) {
+      for (int k = 0; k < kAtOnce; ++k) to[i + k] = plus(neutral, load(x[i + k]));
     }
-    std::fill(to + end, to + count, -Compute<T>{0});
+    return i;
+  }
+  template <class T>
+  static void put_side_by_side(const T* x, std::int64_t count, Compute<T>* to, Compute<T> neutral) {
+    const std::int64_t many = put_some<16>(x, count, to, neutral, 0);
+    put_some<1>(x, count, to, neutral, put_some<4>(x, count, to, neutral, many));
   }
   template <int kAtOnce, class T>
   static std::int64_t add_some(const T* __restrict x, std::int64_t count, Compute<T>* __restrict to,
@@ -258,7 +271,7 @@ struct Col2ImPlan : EachPlan<Col2Im> {
         if (strip.used[l]) {
           add_side_by_side<Compute<T>>(from, count, to);
         } else {
-          std::copy_n(from, count, to);
+          put_side_by_side<Compute<T>>(from, count, to, strip.neutral);
           strip.used[l] = true;
         }
       }
