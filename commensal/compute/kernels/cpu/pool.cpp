@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pools, all but GlobalLpPool: planes of binary32, and what binary32 holds exactly.
+#include <algorithm>
+#include <array>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
