@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeformConv: where taps lie is worked out once for all channels of an offset group; the rest is a
 // product, whose right matrix is interpolated block by block.
+#include <array>
 #include <bit>
 #include <commensal/compute/kernels/cpu/conv_weights.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
@@ -41,23 +42,34 @@ class Corners {
     return memory_ + ((plane * kCorners + corner) * 2 + (weights ? 1 : 0)) * op_.places();
   }
   /// `offsets`: of plane, y and then x.
-  void fill(std::int64_t plane, const float* offsets) const {
+  void fill(const ThreadPool& threads, std::int64_t plane, const float* offsets) const {
     const shape_inference::Window& w = op_.conv.window;
     const shape_inference::Dims tap = w.split(plane % op_.taps(), w.kernel);
-    const std::int64_t places = op_.places(), width = w.out[1];
-    for (std::int64_t i = 0; i < places; ++i) {
-      const std::int64_t y = i / width * w.stride[0] - w.pad_begin[0] + tap[0] * w.dilation[0];
-      const std::int64_t x = i % width * w.stride[1] - w.pad_begin[1] + tap[1] * w.dilation[1];
-      const auto down = ref::Neighbours<float>::of(static_cast<float>(y) + offsets[i]);
-      const auto right = ref::Neighbours<float>::of(static_cast<float>(x) + offsets[places + i]);
-      for (int corner = 0; corner < kCorners; ++corner) {
-        const std::int64_t row = down.first + corner / 2, column = right.first + corner % 2;
-        const float weight = down.weight[corner / 2] * right.weight[corner % 2];
-        const bool is_inside =
-            weight != 0 && row >= 0 && row < w.in[0] && column >= 0 && column < w.in[1];
-        const auto index = static_cast<std::int32_t>(is_inside ? row * w.in[1] + column : -1);
-        at(plane, corner, false)[i] = std::bit_cast<float>(index);
-        at(plane, corner, true)[i] = is_inside ? weight : 0;
+    std::array<float*, kCorners> indices{}, weights{};
+    for (int corner = 0; corner < kCorners; ++corner) {
+      indices[static_cast<std::size_t>(corner)] = at(plane, corner, false);
+      weights[static_cast<std::size_t>(corner)] = at(plane, corner, true);
+    }
+    const float* const across = offsets + op_.places();
+    Pulse pulse(&threads);
+    std::int64_t i = 0;
+    for (std::int64_t row = 0; row < w.out[0]; ++row) {
+      pulse(8 * w.out[1]);
+      const std::int64_t y = row * w.stride[0] - w.pad_begin[0] + tap[0] * w.dilation[0];
+      std::int64_t x = tap[1] * w.dilation[1] - w.pad_begin[1];
+      for (std::int64_t column = 0; column < w.out[1]; ++column, ++i, x += w.stride[1]) {
+        const auto down = ref::Neighbours<float>::of(static_cast<float>(y) + offsets[i]);
+        const auto right = ref::Neighbours<float>::of(static_cast<float>(x) + across[i]);
+        for (std::size_t corner = 0; corner < kCorners; ++corner) {
+          const std::int64_t at_y = down.first + static_cast<std::int64_t>(corner / 2);
+          const std::int64_t at_x = right.first + static_cast<std::int64_t>(corner % 2);
+          const float weight = down.weight[corner / 2] * right.weight[corner % 2];
+          const bool is_inside =
+              weight != 0 && at_y >= 0 && at_y < w.in[0] && at_x >= 0 && at_x < w.in[1];
+          const auto index = static_cast<std::int32_t>(is_inside ? at_y * w.in[1] + at_x : -1);
+          indices[corner][i] = std::bit_cast<float>(index);
+          weights[corner][i] = is_inside ? weight : 0;
+        }
       }
     }
   }
@@ -120,7 +132,8 @@ core::Result<void> run_image(const Deformed& op, std::int64_t n, const Call& cal
       call.in(kX).data<float>().data() + n * conv.channels * conv.window.in_elements();
   const float* mask = nullptr;
   if (call.has(kMask)) mask = call.in(kMask).data<float>().data() + n * planes * places;
-  ws.threads.run(planes, [&](std::int64_t i) { corners.fill(i, offsets + 2 * i * places); });
+  ws.threads.run(planes,
+                 [&](std::int64_t i) { corners.fill(ws.threads, i, offsets + 2 * i * places); });
   const std::int64_t rows = conv.group_out_channels();
   const float* const bias = conv.has_bias ? call.in(kBias).data<float>().data() : nullptr;
   float* const y = output.mutable_data<float>().data() + n * conv.out_channels * places;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <commensal/compute/kernels/cpu/testing/equality.hpp>
 
 namespace commensal::kernels::cpu {

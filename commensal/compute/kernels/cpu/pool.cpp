@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pools, all but GlobalLpPool: planes of binary32, and what binary32 holds exactly.
+#include <algorithm>
+#include <array>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
@@ -78,14 +80,17 @@ class PlanePool {
     const auto around = kind_ == Kind::kMaximum ? -kInfinity : -0.0f;
     layout_.fill(kernels_, x, around, scratch);
     const auto in_place = [&](Unary f, float* of, std::int64_t many) {
-      kernels_.unary[static_cast<std::size_t>(f)](of, of, many, {});
+      pieces_of(of, many, [&](float* piece, std::int64_t size) {
+        kernels_.unary[static_cast<std::size_t>(f)](piece, piece, size, {});
+      });
     };
     // Of LpPool what is absent becomes +0: it changes no sum of what is never below it.
-    if (kind_ == Kind::kMaximum) kernels_.taps.keys(scratch, count);
+    if (kind_ == Kind::kMaximum) pieces_of(scratch, count, kernels_.taps.keys);
     if (kind_ == Kind::kSum) in_place(Unary::kAbs, scratch, count);
     if (kind_ == Kind::kNorm) {
       const auto times = kernels_.binary[static_cast<std::size_t>(Binary::kMul)];
-      times(scratch, 1, scratch, 1, scratch, count);
+      pieces_of(scratch, count,
+                [&](float* piece, std::int64_t size) { times(piece, 1, piece, 1, piece, size); });
     }
     TapPlane plane = layout_.plane(scratch, y);
     if (kind_ == Kind::kAverage) plane.divisors = divisors_.data();
@@ -99,7 +104,7 @@ class PlanePool {
                   std::int64_t* indices, float* keys, float* scratch) const {
     const std::int64_t picture = layout_.geometry.out_height * layout_.geometry.out_width;
     std::copy_n(x, pool_.window.in_elements(), keys);
-    kernels_.taps.keys(keys, pool_.window.in_elements());
+    pieces_of(keys, pool_.window.in_elements(), kernels_.taps.keys);
     layout_.fill(kernels_, keys, kNoKey, scratch);
     for (std::int64_t z = 0; z < layout_.out_slices(); ++z) {
       TapPlane slice = layout_.plane(scratch + layout_.slice(z), y + z * picture);
@@ -120,6 +125,16 @@ class PlanePool {
   }
 
  private:
+  /// Others may run in between.
+  template <class F>
+  void pieces_of(float* x, std::int64_t count, const F& f) const {
+    constexpr std::int64_t kPiece = 1 << 18;
+    for (std::int64_t at = 0; at < count; at += kPiece) {
+      if (count > kPiece) threads_.yield();
+      f(x + at, std::min(kPiece, count - at));
+    }
+  }
+
   const Pool& pool_;
   Kind kind_;
   const ThreadPool& threads_;

@@ -249,6 +249,8 @@ struct ScatterNd : ScatterPlan {
 // The inverse of MaxPool: X to the places I of zeros. I counts in the shape that the attributes
 // give; a larger `output_shape` holds that shape at its beginning.
 struct MaxUnpool : ScatterPlan {
+  static constexpr std::size_t kPiece = 1 << 14;
+
   static core::Result<MaxUnpool> make(const Call& call) {
     COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
     COMMENSAL_TRY(shape_inference::check_dtype<Types<std::int64_t>>(call, 1));
@@ -290,6 +292,20 @@ struct MaxUnpool : ScatterPlan {
       plan.targets.push_back(inside ? shape_inference::join(whole, at) : -1);
     }
     return plan;
+  }
+  void run(const Call& call, std::span<Tensor> outputs) const {
+    visit(Floats{}, to.dtype, [&]<class T>() {
+      const auto y = outputs[0].mutable_data<T>();
+      for (std::size_t i = 0; i < y.size(); i += kPiece) {
+        const std::size_t count = std::min(kPiece, y.size() - i);
+        call.pulse(count / 8);
+        std::fill_n(y.begin() + static_cast<std::ptrdiff_t>(i), count, T{});
+      }
+      const auto x = paced<T>(call, 0);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (targets[i] >= 0) y[static_cast<std::size_t>(targets[i])] = x[i];
+      }
+    });
   }
   void reads(const Call& call, int output, std::int64_t index, std::vector<ElementRef>& out) const {
     ScatterPlan::reads(call, output, index, out);

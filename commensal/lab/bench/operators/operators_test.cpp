@@ -49,6 +49,32 @@ TEST(OperatorCases, ARowThatCannotBeReadIsRefused) {
   }
 }
 
+TEST(OperatorCases, TheQuickPartHasEachOperatorOnce) {
+  std::set<std::string_view> all, once;
+  for (const Pick& pick : picks({})) all.insert(pick.op);
+  for (const Pick& pick : firsts(picks({}))) EXPECT_TRUE(once.insert(pick.op).second) << pick.op;
+  EXPECT_EQ(once, all);
+}
+
+TEST(OperatorCases, WholeNumbersFromOneAndLiteralsOfNoDimension) {
+  const auto subject = subject_of({"Div", "i64[1000] i64[1000]>3"}, "Div");
+  ASSERT_TRUE(subject) << subject.error().message;
+  std::set<std::int64_t> drawn;
+  for (const std::int64_t one : subject->feeds[1].data<std::int64_t>()) drawn.insert(one);
+  EXPECT_EQ(drawn, (std::set<std::int64_t>{1, 2, 3}));
+  for (const auto& [text, rank] : {std::pair("f32[4] i64{2}.", 0), std::pair("f32[4] i64{2}", 1)}) {
+    const auto gathered = subject_of({"Gather", text}, "Gather");
+    ASSERT_TRUE(gathered) << gathered.error().message;
+    const auto graph = imported(*gathered);
+    ASSERT_TRUE(graph) << graph.error().message;
+    auto session = graph::Session::create(*graph, {});
+    ASSERT_TRUE(session) << session.error().message;
+    const auto made = session->run(gathered->feeds);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ((*made)[0].shape().rank(), rank);
+  }
+}
+
 TEST(OperatorCases, CopiesAreOneBehindTheOther) {
   const auto subject = subject_of({"Softmax", "f32[1,8]"}, "Softmax", 3);
   ASSERT_TRUE(subject);
