@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/kernels/cpu/halves.hpp>
-#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/narrow.hpp>
 #include <commensal/compute/tensor/float16.hpp>
 
 namespace commensal::kernels::cpu {
@@ -26,7 +26,7 @@ core::Result<Tensor> widened(const Tensor& from, Workspace& ws) {
   in_parts(ws, from.elements(), [&](std::int64_t at, std::int64_t count) {
     if (from.dtype() == DType::kFloat16) {
       const auto* bits = reinterpret_cast<const std::uint16_t*>(from.bytes().data());
-      return kernels_for(ws.isa).widen(bits + at, to + at, count);
+      return narrow_kernels_for(ws.isa).from_half(bits + at, to + at, count);
     }
     const Bfloat16* const x = from.data<Bfloat16>().data() + at;
     for (std::int64_t i = 0; i < count; ++i) to[at + i] = tensor::to_float(x[i]);
@@ -39,7 +39,7 @@ void round_into(const Tensor& from, Tensor& to, Workspace& ws) {
   in_parts(ws, from.elements(), [&](std::int64_t at, std::int64_t count) {
     if (to.dtype() == DType::kFloat16) {
       auto* bits = reinterpret_cast<std::uint16_t*>(to.mutable_bytes().data());
-      return kernels_for(ws.isa).narrow(x + at, bits + at, count);
+      return narrow_kernels_for(ws.isa).to_half(x + at, bits + at, count);
     }
     Bfloat16* const y = to.mutable_data<Bfloat16>().data() + at;
     for (std::int64_t i = 0; i < count; ++i) y[i] = tensor::to_bfloat16(x[at + i]);

@@ -8,7 +8,6 @@
 
 #include <commensal/compute/kernels/cpu/elementwise-inl.hpp>
 #include <commensal/compute/kernels/cpu/gemm-inl.hpp>
-#include <commensal/compute/kernels/cpu/halves-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/layer_norm-inl.hpp>
 #include <commensal/compute/kernels/cpu/recurrent-inl.hpp>
@@ -43,8 +42,6 @@ const CpuKernels& kernels() {
       .softmax = softmax_row,
       .log_softmax = log_softmax_row,
       .cells = {cell_row<RnnUnits>, cell_row<LstmUnits>, cell_row<GruReset>, cell_row<GruUnits>},
-      .widen = widen,
-      .narrow = narrow,
       .unary = kUnaryFns,
       .binary = kBinaryFns,
   };

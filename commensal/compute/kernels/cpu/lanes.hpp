@@ -272,9 +272,6 @@ struct CpuKernels {
   /// One row: (x - largest) - log of that sum; y must not be x.
   void (*log_softmax)(const float* x, float* y, std::int64_t count) = nullptr;
   CellKernels cells;
-  /// binary16, as its bits, to binary32 and, rounded to nearest even, back; canonical NaNs.
-  void (*widen)(const std::uint16_t* from, float* to, std::int64_t count) = nullptr;
-  void (*narrow)(const float* from, std::uint16_t* to, std::int64_t count) = nullptr;
   std::array<UnaryFn, kUnaries> unary{};     // by Unary
   std::array<BinaryFn, kBinaries> binary{};  // by Binary
 };
