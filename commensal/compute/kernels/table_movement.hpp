@@ -101,7 +101,7 @@ inline constexpr Operator kMovementRows[] = {
      .shaping = kSecond},
     {.name = "Tile", .until = 5, .inputs = {3, 3}, .kind = Kind::kMovement, .judge = &ref::kTile,
      .cpu = cpu::tile, .strings = Strings::kCodes, .batching = {batching::tile},
-     .shaping = kSecond},
+     .shaping = kAfterFirst},
     {.name = "Tile", .since = 6, .inputs = {2, 2}, .kind = Kind::kMovement, .judge = &ref::kTile,
      .cpu = cpu::tile, .strings = Strings::kCodes, .batching = {batching::tile},
      .shaping = kSecond},
