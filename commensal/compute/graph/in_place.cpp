@@ -60,16 +60,25 @@ InPlace::InPlace(const Graph& graph) : places_(graph.values.size()), released_(g
   find_last_uses(graph);
 }
 
-/// But the graph's outputs, which outlive the run.
+/// But those that may outlive the run, each of which would keep all the memory.
 void InPlace::plan_small(const Graph& graph, const std::vector<bool>& is_made) {
+  std::vector<bool> escapes(graph.values.size());
+  const auto mark = [&](const std::vector<ValueId>& ids) {
+    for (const ValueId id : ids) {
+      if (id != kAbsent) escapes[static_cast<std::size_t>(id)] = true;
+    }
+  };
+  mark(graph.outputs);
+  for (const Node& node : graph.nodes) {
+    if (node.op->values != nullptr) mark(node.inputs);
+    for (const Subgraph& subgraph : node.subgraphs) mark(subgraph.captures);
+  }
   const std::size_t joint = joint_bytes_.size();
   std::int64_t end = 0;
   for (std::size_t i = 0; i < graph.values.size() && end < kAllSmall; ++i) {
-    const auto id = static_cast<ValueId>(i);
-    const auto type = is_made[i] && !places_[i] ? declared_type(graph, id) : std::nullopt;
-    if (!type || type->bytes() < 1 || type->bytes() > kSmall ||
-        std::ranges::count(graph.outputs, id) > 0)
-      continue;
+    const bool may_lie_here = is_made[i] && !escapes[i] && !places_[i];
+    const auto type = may_lie_here ? declared_type(graph, static_cast<ValueId>(i)) : std::nullopt;
+    if (!type || type->bytes() < 1 || type->bytes() > kSmall) continue;
     places_[i] = Place{joint, end, type->bytes()};
     end += (type->bytes() + kLine - 1) / kLine * kLine;
   }
@@ -84,6 +93,9 @@ const InPlace::Place* InPlace::place_of(ValueId id) const {
 /// Gives the inputs places if none has one; if all have, side by side, then that is the output's.
 void InPlace::plan(const Graph& graph, const Node& concat) {
   const auto bytes = [&](ValueId id) { return declared_type(graph, id)->bytes(); };
+  std::int64_t all = 0;
+  for (const ValueId id : concat.inputs) all += bytes(id);
+  if (all != bytes(concat.outputs[0])) return;  // as a model may have it
   std::optional<Place>& own = place(concat.outputs[0]);
   if (std::ranges::none_of(concat.inputs, [&](ValueId id) { return place_of(id); })) {
     if (!own) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/graph/pack_folder.hpp>
 #include <map>
@@ -23,6 +25,14 @@ class PackCache {
   explicit PackCache(std::shared_ptr<const PackCache> model)
       : folder_(model->folder_), model_(std::move(model)) {}
 
+  /// What the graphs inside a model's nodes may still be planned for, all of them together: loops
+  /// in loops would keep plans without end.
+  struct InnerPlans {
+    std::atomic<std::int64_t> nodes_left = limits::kPlannedInnerNodesMax;
+    std::atomic<std::int64_t> ops_left = limits::kFoldedInnerOpsMax;
+  };
+  InnerPlans& inner_plans() { return inner_plans_; }
+
   using PackedResult = core::Result<std::shared_ptr<const kernels::Packed>>;
   /// What the row's `pack` makes of these constants, made once; where only the row's `packs` are
   /// those of another node, the large part of it.
@@ -41,6 +51,7 @@ class PackCache {
 
   const std::shared_ptr<const PackFolder> folder_;
   const std::shared_ptr<const PackCache> model_;  // null: this is the model's
+  InnerPlans inner_plans_;
   mutable std::mutex mutex_;
   std::multimap<const void*, Entry> entries_;  // by where the first constant lies; of mutex_
 };

@@ -26,6 +26,27 @@ Prepared::ProgramResult Prepared::plain_locked(const kernels::ThreadPool* host) 
   return plain_;
 }
 
+Prepared::~Prepared() {
+  cache_->inner_plans().nodes_left += nodes_;
+  cache_->inner_plans().ops_left += ops_;
+}
+
+/// Null: it is not to be had.
+std::shared_ptr<const Graph> Prepared::optimised_locked(
+    const std::vector<tensor::TensorType>& inputs, const kernels::ThreadPool* host) {
+  if (!is_inner_) return optimise::optimised(*graph_, inputs, host);
+  PackCache::InnerPlans& plans = cache_->inner_plans();
+  const auto nodes = static_cast<std::int64_t>(graph_->nodes.size());
+  nodes_ += nodes;
+  if ((plans.nodes_left -= nodes) < 0) return nullptr;
+  const std::int64_t ops_max = std::max<std::int64_t>(plans.ops_left, 0);
+  std::int64_t ops_left = ops_max;
+  auto made = optimise::optimised(*graph_, inputs, host, ops_left);
+  ops_ += ops_max - ops_left;
+  plans.ops_left -= ops_max - ops_left;
+  return made;
+}
+
 Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>& inputs,
                                           const kernels::ThreadPool* host) {
   const std::lock_guard lock(mutex_);
@@ -33,7 +54,7 @@ Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>&
   if (found != planned_.end()) return found->program;
   if (is_inner_ && planned_.size() == kPlannedMax) return plain_locked(host);
   Planned planned{inputs, nullptr};
-  if (auto graph = optimise::optimised(*graph_, inputs, host)) {
+  if (auto graph = optimised_locked(inputs, host)) {
     COMMENSAL_ASSIGN(Program made,
                      Program::make(std::move(graph), isa_, cache_, Program::Form::kPlanned, host));
     planned.program = std::make_shared<const Program>(std::move(made));

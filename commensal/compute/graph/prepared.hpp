@@ -21,7 +21,8 @@ class Prepared {
         isa_(isa),
         cache_(std::make_shared<PackCache>(std::move(packs))) {}
   /// A graph inside one of a model, with whose packed weights its own are kept. It is
-  /// planned for the first combinations of types only: a loop may have others in every turn.
+  /// planned for the first combinations of types only, as far as all of a model's may be: a loop
+  /// may have others in every turn.
   Prepared(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
            std::shared_ptr<PackCache> cache)
       : graph_(std::move(graph)), isa_(isa), cache_(std::move(cache)), is_inner_(true) {}
@@ -31,6 +32,10 @@ class Prepared {
       : graph_(std::move(graph)),
         isa_(model.isa_),
         cache_(std::make_shared<PackCache>(std::shared_ptr<const PackCache>(model.cache_))) {}
+
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+  ~Prepared();
 
   const Graph& graph() const { return *graph_; }
   std::optional<kernels::Isa> isa() const { return isa_; }
@@ -47,6 +52,8 @@ class Prepared {
   ProgramResult for_inputs(std::span<const tensor::Value> inputs, const kernels::ThreadPool* host);
 
  private:
+  std::shared_ptr<const Graph> optimised_locked(const std::vector<tensor::TensorType>& inputs,
+                                                const kernels::ThreadPool* host);
   ProgramResult plain_locked(const kernels::ThreadPool* host);
 
   const std::shared_ptr<const Graph> graph_;
@@ -61,7 +68,8 @@ class Prepared {
     std::vector<tensor::TensorType> inputs;
     std::shared_ptr<const Program> program;
   };
-  std::deque<Planned> planned_;  // the latest first
+  std::deque<Planned> planned_;       // the latest first
+  std::int64_t nodes_ = 0, ops_ = 0;  // taken from what the cache's inner_plans() may have
 };
 
 }  // namespace commensal::graph

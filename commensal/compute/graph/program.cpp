@@ -112,7 +112,8 @@ namespace {
 
 /// Whether inference may look at the elements of that input.
 bool reads_ahead(const kernels::Operator& op, std::size_t input) {
-  return op.steers(input) || (op.shaping && op.shaping->has(input));
+  const auto shaping = op.shaped_by();
+  return !shaping || shaping->has(input) || op.steers(input);
 }
 
 Types declared_types(const Graph& graph) {
@@ -151,7 +152,7 @@ std::vector<tensor::TensorType> Program::types_ahead(const Node& node) const {
     return known(id) && (!reads_ahead(*node.op, i) || graph_->initialisers.contains(id));
   };
   if (!node.op->is_internal()) {
-    if (form_ != Form::kPlanned || node.op->judge->infer == nullptr) return {};
+    if (form_ != Form::kPlanned || !node.op->shaped_by()) return {};
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!is_settled(i)) return {};
     }
@@ -278,6 +279,7 @@ Result<void> Program::run_kernel(std::size_t index, Frame& frame, InPlace::Memor
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     if (node.outputs[k] != kAbsent) frame.value(node.outputs[k]) = std::move(step.outputs[k]);
   }
+  step.outputs.clear();
   return {};
 }
 
@@ -304,8 +306,10 @@ Result<void> Program::run_on_values(std::size_t index, Frame& frame, const Machi
     if (id == kAbsent) continue;
     if (form_ == Form::kPlanned) {
       const auto& type = declared_[static_cast<std::size_t>(id)];
-      core::check(!type || (made[k].is_tensor() && made[k].tensor().type() == *type),
-                  "what is planned holds");
+      if (type && !(made[k].is_tensor() && made[k].tensor().type() == *type)) {
+        return fail(ErrorCode::kInvalidArgument, "output {} is {}, planned as {}", k,
+                    made[k].text(), type->text());
+      }
     }
     frame.value(id) = std::move(made[k]);
   }

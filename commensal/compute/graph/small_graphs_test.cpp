@@ -275,5 +275,41 @@ TEST(SmallGraphs, JudgingWhetherRequestsCanBeJoinedIsBounded) {
               HasSubstr("too large a constant"));
 }
 
+// What fast kernels list beside the arena is bounded, and what they do not list is the judge's.
+TEST(SmallGraphs, ListsOfFastKernelsAreBounded) {
+  const auto one = [](std::string_view op, std::vector<Tensor> inputs, kernels::Attributes named,
+                      int opset = 18) {
+    GraphMaker maker;
+    std::vector<ValueId> ids;
+    for (const Tensor& input : inputs) ids.push_back(maker.constant(input));
+    const auto dims = inputs[0].shape().dims();
+    ids[0] = maker.input({dims.begin(), dims.end()});
+    maker.output(maker.node(op, ids, std::move(named), opset));
+    expect_same(maker, {inputs[0]});
+  };
+  const auto ints = [](const Ints& values) {
+    return Tensor::of<std::int64_t>({std::ssize(values)}, values);
+  };
+  const std::int64_t far = std::int64_t{1} << 30;
+  one("Einsum", {ones({0, far})}, with({{"equation", std::string("ba->")}}));
+  one("ConvTranspose", {ones({1, 1, 1, 1}), ones({1, 1, 2, 2})},
+      with({{"dilations", Ints{32768, 32768}}, {"pads", Ints{32704, 32704, 0, 0}}}));
+  one("AveragePool", {ones({0, 1, 1 << 20, 1 << 20})}, with({{"kernel_shape", Ints{1, 1}}}));
+  one("Col2Im", {ones({1, 1, 2}), ints({1}), ints({1})},
+      with({{"strides", Ints{far}}, {"pads", Ints{far, 0}}}));
+  one("Resize",
+      {ones({4, 4, 4}), Tensor::of<float>({6}, std::array{.1f, .1f, -1.f, .9f, .9f, 2.f}),
+       Tensor::of<float>({0}, {}), ints({3, 3, 5})},
+      with({{"mode", std::string("cubic")},
+            {"cubic_coeff_a", 1e30f},
+            {"coordinate_transformation_mode", std::string("tf_crop_and_resize")}}));
+  one("Resize",
+      {ones({1, 9}), Tensor::of<float>({4}, std::array{0.f, 0.f, 1835008.f, 1.f}),
+       Tensor::of<float>({2}, std::array{1.f / (1 << 18), 1.f})},
+      with({{"mode", std::string("linear")},
+            {"antialias", std::int64_t{1}},
+            {"coordinate_transformation_mode", std::string("tf_crop_and_resize")}}));
+}
+
 }  // namespace
 }  // namespace commensal::graph

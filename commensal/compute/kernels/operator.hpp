@@ -212,11 +212,22 @@ struct Operator {
   constexpr bool is_plain() const {
     return fast() == nullptr && judge->run != nullptr && kind != Kind::kConstant;
   }
+  /// Whether its elements decide which elements of other inputs are read.
   constexpr bool steers(std::size_t input) const {
-    if (steering) return steering->has(input);
-    return kind != Kind::kElementwise && kind != Kind::kDotProduct && input > 0;
+    return steering ? steering->has(input) : !computes() && input > 0;
+  }
+  /// The inputs whose elements decide the outputs' types; none where they are known only when it
+  /// runs.
+  constexpr std::optional<Places> shaped_by() const {
+    if (judge->infer == nullptr || !domain.empty()) return std::nullopt;
+    return !shaping && computes() ? Places{} : shaping;
   }
   constexpr bool is_internal() const { return domain == kInternalDomain; }
+
+ private:
+  constexpr bool computes() const {
+    return kind == Kind::kElementwise || kind == Kind::kDotProduct;
+  }
 };
 
 /// Tensors for the types in `call.outputs`, undefined where the kernel makes them itself.

@@ -31,11 +31,12 @@ core::Result<Shape> Shape::of(std::span<const std::int64_t> dims) {
     }
     shape.dims_[i] = dims[i];
     empty = empty || dims[i] == 0;
-    if (dims[i] > limits::kTensorElementsMax / nonzero) {
+    const bool overflows =
+        __builtin_mul_overflow(nonzero, std::max<std::int64_t>(dims[i], 1), &nonzero);
+    if (overflows || nonzero > limits::kTensorElementsMax) {
       return fail(ErrorCode::kInvalidArgument, "a shape of more than {} elements",
                   limits::kTensorElementsMax);
     }
-    nonzero *= std::max<std::int64_t>(dims[i], 1);
   }
   shape.elements_ = empty ? 0 : nonzero;
   return shape;
@@ -60,6 +61,8 @@ std::array<std::int64_t, limits::kRankMax> strides_of(const Shape& shape) {
 }
 
 core::Result<Shape> broadcast(const Shape& a, const Shape& b) {
+  if (a == b || b.rank() == 0) return a;
+  if (a.rank() == 0) return b;
   std::array<std::int64_t, limits::kRankMax> dims{};
   const int rank = std::max(a.rank(), b.rank());
   for (int i = 0; i < rank; ++i) {

@@ -2,6 +2,7 @@
 #include <onnx/checker.h>
 
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/compute/graph/onnx/attribute_proto.hpp>
 #include <commensal/compute/graph/onnx/functions.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
@@ -165,6 +166,10 @@ class Builder {
     node.opset = opset->second;
     COMMENSAL_ASSIGN(node.op, kernels::find_operator(domain, proto.op_type(), opset->second));
     if (node.op->role == kernels::Role::kConstant) return add_constant(proto);
+    if (proto.attribute_size() > limits::kNodeAttributesMax) {
+      return fail(ErrorCode::kInvalidArgument, "{} attributes, at most {} are supported",
+                  proto.attribute_size(), limits::kNodeAttributesMax);
+    }
     COMMENSAL_ASSIGN(node.attributes, to_attributes(proto, files_));
     COMMENSAL_TRY(add_subgraphs(proto, node));
     node.inputs = ids_of(proto.input(), &Builder::used);

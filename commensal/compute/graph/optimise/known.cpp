@@ -10,20 +10,11 @@
 namespace commensal::graph::optimise {
 
 using kernels::Call;
-using kernels::Kind;
-using kernels::Places;
 using kernels::Role;
 using tensor::Tensor;
 using tensor::TensorType;
 
 namespace {
-
-/// The inputs whose elements its output types depend on; none where it is not inferred at all.
-std::optional<Places> inputs_read(const kernels::Operator& op) {
-  if (op.judge->infer == nullptr || !op.domain.empty()) return std::nullopt;
-  const bool computes = op.kind == Kind::kElementwise || op.kind == Kind::kDotProduct;
-  return !op.shaping && computes ? Places{} : op.shaping;
-}
 
 bool depends_on_type_only(const kernels::Operator& op) {
   return op.role == Role::kShape || op.role == Role::kSize;
@@ -32,7 +23,7 @@ bool depends_on_type_only(const kernels::Operator& op) {
 /// What inferring a graph and those inside it takes.
 struct Means {
   const kernels::ThreadPool* host;  // yielded to
-  std::int64_t ops_left = limits::kFoldedOpsMax;
+  std::int64_t& ops_left;
   tensor::ZeroStandIns zeros{limits::kStandInBytesMax};
   tensor::Arena arena{limits::kMemoryBytesDefault};
   kernels::ThreadPool threads{1};
@@ -40,8 +31,10 @@ struct Means {
 
 class Inference {
  public:
-  Inference(const Graph& graph, std::span<const TensorType> inputs, Means& means)
-      : graph_(graph), means_(means) {
+  /// `folded_bytes_max`: of a value that is computed ahead.
+  Inference(const Graph& graph, std::span<const TensorType> inputs, Means& means,
+            std::int64_t folded_bytes_max)
+      : graph_(graph), means_(means), folded_bytes_max_(folded_bytes_max) {
     known_.types.resize(graph.values.size());
     known_.constants = graph.initialisers;
     for (const auto& [id, value] : graph.initialisers) type(id) = value.type();
@@ -51,8 +44,10 @@ class Inference {
   void set_constant(ValueId id, const Tensor& value) { known_.constants.emplace(id, value); }
 
   std::optional<Known> run() {
-    for (const Node& node : graph_.nodes) {
-      if (!infer(node)) return std::nullopt;
+    constexpr std::size_t kNodesAYield = 256;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (i % kNodesAYield == 0 && means_.host != nullptr) means_.host->yield();
+      if (!infer(graph_.nodes[i])) return std::nullopt;
     }
     return std::move(known_);
   }
@@ -62,7 +57,7 @@ class Inference {
 
   /// Of the outputs of `inner` for inputs of these types.
   Types types_of_body(const Subgraph& inner, std::span<const TensorType> inputs) {
-    Inference inference(*inner.graph, inputs, means_);
+    Inference inference(*inner.graph, inputs, means_, limits::kFoldedInnerBytesMax);
     const std::size_t declared = inputs.size() - inner.captures.size();
     for (std::size_t i = 0; i < inner.captures.size(); ++i) {
       const auto constant = known_.constants.find(inner.captures[i]);
@@ -102,7 +97,7 @@ class Inference {
       infer_bodies(node);
       return true;
     }
-    const auto read = inputs_read(*node.op);
+    const auto read = node.op->shaped_by();
     if (!read) return true;
     std::vector<Tensor> typed(node.inputs.size());
     std::vector<const Tensor*> inputs(node.inputs.size());
@@ -150,7 +145,7 @@ class Inference {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorType& made = call.outputs[i];
       if (tensor::traits(made.dtype).size == 0) return true;  // only a run can tell
-      all_known = all_known && made.bytes() <= limits::kFoldedBytesMax;
+      all_known = all_known && made.bytes() <= folded_bytes_max_;
       if (node.outputs[i] != kAbsent) type(node.outputs[i]) = made;
     }
     return !all_known || fold(node, call);
@@ -178,6 +173,7 @@ class Inference {
 
   const Graph& graph_;
   Means& means_;
+  const std::int64_t folded_bytes_max_;
   Known known_;
 };
 
@@ -185,8 +181,14 @@ class Inference {
 
 std::optional<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
                               const kernels::ThreadPool* host) {
-  Means means{host};
-  return Inference(graph, inputs, means).run();
+  std::int64_t ops_left = limits::kFoldedOpsMax;
+  return known_of(graph, inputs, host, ops_left);
+}
+
+std::optional<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
+                              const kernels::ThreadPool* host, std::int64_t& ops_left) {
+  Means means{host, ops_left};
+  return Inference(graph, inputs, means, limits::kFoldedBytesMax).run();
 }
 
 }  // namespace commensal::graph::optimise

@@ -22,4 +22,8 @@ struct Known {
 std::optional<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
                               const kernels::ThreadPool* host = nullptr);
 
+/// `ops_left`: what all that is run may take, less what it took.
+std::optional<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
+                              const kernels::ThreadPool* host, std::int64_t& ops_left);
+
 }  // namespace commensal::graph::optimise

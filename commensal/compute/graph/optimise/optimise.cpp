@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/compute/graph/optimise/optimise.hpp>
 #include <commensal/compute/graph/optimise/passes.hpp>
 
@@ -18,13 +20,13 @@ constexpr Pass kPasses[] = {
 
 std::shared_ptr<const Graph> optimised(const Graph& graph,
                                        std::span<const tensor::TensorType> inputs,
-                                       const kernels::ThreadPool* host) {
-  auto known = known_of(graph, inputs, host);
+                                       const kernels::ThreadPool* host, std::int64_t& ops_left) {
+  auto known = known_of(graph, inputs, host, ops_left);
   if (!known) return nullptr;
   Rewriter rewriter(graph, *std::move(known));
-  while (inline_branches(rewriter)) {
+  for (int i = 0; i < limits::kSubgraphDepthMax && inline_branches(rewriter); ++i) {
     const Graph flat = std::move(rewriter).take();
-    known = known_of(flat, inputs, host);
+    known = known_of(flat, inputs, host, ops_left);
     if (!known) return nullptr;
     rewriter = Rewriter(flat, *std::move(known));
   }
@@ -34,6 +36,13 @@ std::shared_ptr<const Graph> optimised(const Graph& graph,
     rewriter.sweep();
   }
   return std::make_shared<const Graph>(std::move(rewriter).take());
+}
+
+std::shared_ptr<const Graph> optimised(const Graph& graph,
+                                       std::span<const tensor::TensorType> inputs,
+                                       const kernels::ThreadPool* host) {
+  std::int64_t ops_left = limits::kFoldedOpsMax;
+  return optimised(graph, inputs, host, ops_left);
 }
 
 }  // namespace commensal::graph::optimise

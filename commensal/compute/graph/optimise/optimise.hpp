@@ -12,6 +12,11 @@ namespace commensal::graph::optimise {
 /// The graph for inputs of just these types, in the order of graph.inputs; it has the same inputs
 /// and outputs, and internal operators among its own. Null if a node refuses its
 /// inputs, so that nothing can be planned: the graph as it is will say why.
+/// `ops_left`: what all that is computed ahead may take, less what it took.
+std::shared_ptr<const Graph> optimised(const Graph& graph,
+                                       std::span<const tensor::TensorType> inputs,
+                                       const kernels::ThreadPool* host, std::int64_t& ops_left);
+
 std::shared_ptr<const Graph> optimised(const Graph& graph,
                                        std::span<const tensor::TensorType> inputs,
                                        const kernels::ThreadPool* host = nullptr);

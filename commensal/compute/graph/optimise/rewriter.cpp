@@ -79,7 +79,8 @@ ValueId Rewriter::add_constant(std::string name, Tensor value) {
 Graph Rewriter::take() && {
   for (std::size_t i = 0; i < types_.size(); ++i) {
     Declared& declared = graph_.values[i].declared;
-    if (!types_[i] || declared.dtype != tensor::DType::kUndefined) continue;
+    declared = {};  // what a model says of its outputs may be wrong
+    if (!types_[i]) continue;
     declared.dtype = types_[i]->dtype;
     declared.ranked = true;
     declared.dims.assign(types_[i]->shape.dims().begin(), types_[i]->shape.dims().end());

@@ -46,7 +46,7 @@ class Rewriter {
   /// After each pass: drops nodes and constants that nobody reads, and finds the users anew.
   void sweep();
 
-  /// The graph, in which all values of known types declare them.
+  /// The graph, in which all values of known types declare them, and no others any.
   Graph take() &&;
 
  private:

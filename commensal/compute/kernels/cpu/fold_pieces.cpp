@@ -12,7 +12,8 @@ FoldPieces::FoldPieces(const ref::Folding& folding, Isa isa)
 
 bool FoldPieces::suit(const ref::Folding& folding) {
   if (!ref::FoldLayout::suits(folding)) return false;
-  const int last = folding.from.rank() - 1;
+  int last = folding.from.rank() - 1;
+  while (last >= 0 && folding.from[last] == 1) --last;
   return last < 0 || folding.kept[last] == 1 || folding.count() <= (1 << 18);
 }
 

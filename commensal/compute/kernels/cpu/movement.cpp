@@ -215,7 +215,10 @@ void permute(const Ints& dims, const std::vector<int>& order, const Tensor& from
 core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::Pad op, shape_inference::pad_of(call));
   const bool is_constant = op.mode == shape_inference::PadMode::kConstant;
-  if (!is_constant && op.to.shape.rank() > 0 && op.to.shape.elements() > 0) {
+  constexpr std::int64_t kListedMax = 1 << 22;  // places along a dimension
+  const auto dims = op.to.shape.dims();
+  const bool is_listed = std::ranges::all_of(dims, [](auto dim) { return dim <= kListedMax; });
+  if (!is_constant && is_listed && !dims.empty() && op.to.shape.elements() > 0) {
     pad_by_places(op, call.in(0), outputs[0], ws);
     return {};
   }

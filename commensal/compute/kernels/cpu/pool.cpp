@@ -251,7 +251,9 @@ core::Result<bool> pool_served(const Call& call, std::span<Tensor> outputs, Work
       return true;
     }
   }
+  constexpr std::int64_t kListedMax = 1 << 24;  // divisors
   if (!TapLayout::suits(pool.window)) return false;
+  if (kind == PlanePool::Kind::kAverage && pool.window.out_elements() > kListedMax) return false;
   if (outputs.size() > 1) {
     const bool counts = pool.window.in_elements() <= std::numeric_limits<std::int32_t>::max();
     if (!is_float32(call) || !counts) return false;
@@ -268,6 +270,7 @@ core::Result<bool> pool_served(const Call& call, std::span<Tensor> outputs, Work
 
 core::Result<void> pool_any(const Call& call, std::span<Tensor> outputs, Workspace& ws,
                             PlanePool::Kind kind, const Judge& judge) {
+  if (outputs[0].elements() == 0) return {};
   return serve(call, outputs, ws, judge,
                [kind](const Call& own, std::span<Tensor> made, Workspace& space) {
                  return pool_served(own, made, space, kind);

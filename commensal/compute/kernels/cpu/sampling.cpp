@@ -91,6 +91,8 @@ class ResizeLines {
   std::int64_t in_plane() const { return in_lines_ * in_width_; }
   std::int64_t taps() const { return taps_; }
   bool has_table() const { return table_.step > 0; }
+  /// Lines of so many places, or taps, that the judge serves: what is listed lies beside the arena.
+  bool are_long() const { return is_large_ || width_ > kTableMax; }
   TapTable& table() { return table_; }
   const TapTable& table() const { return table_; }
 
@@ -131,6 +133,8 @@ class ResizeLines {
     for (std::size_t i = 0; i + 1 < a.begin.size(); ++i) {
       taps_ = std::max(taps_, a.begin[i + 1] - a.begin[i]);
     }
+    is_large_ = taps_ > kTableMax / width_;
+    if (is_large_) return;
     table_.clear(std::max<std::int64_t>(taps_, 1), width_);
     for (std::int64_t p = 0; p < width_; ++p) {
       const auto place = static_cast<std::size_t>(p / run_);
@@ -141,7 +145,9 @@ class ResizeLines {
     }
   }
 
+  static constexpr std::int64_t kTableMax = 1 << 22;  // entries
   const ref::Resizing& op_;
+  bool is_large_ = false;
   std::int64_t columns_ = 0;  // the first axis within a line
   std::int64_t run_ = 1, lines_ = 1, in_lines_ = 1, in_width_ = 1, width_ = 1, taps_ = 1;
   TapTable table_;
@@ -230,12 +236,16 @@ void resize_copies(const Call& call, const ref::Resizing& op, const ResizeLines&
 
 bool suits(const ref::Resizing& op) {
   if (!op.is_listed) return false;
+  float product = 1;
   for (const ref::AxisTaps& axis : op.axes) {
+    float largest = 1;
     for (const ref::Tap& tap : axis.taps) {
       if (!std::isfinite(tap.weight)) return false;  // times 0 it would be a tap
+      largest = std::max(largest, std::abs(tap.weight));
     }
+    product *= largest;
   }
-  return true;
+  return std::isfinite(product);
 }
 
 }  // namespace
@@ -251,7 +261,9 @@ core::Result<void> resize(const Call& call, std::span<Tensor> outputs, Workspace
   }
   if (!suits(op)) return ref::kResize.best()(call, outputs, ws);
   ResizeLines lines(op);
-  if (!is_reached(lines.in_plane())) return ref::kResize.best()(call, outputs, ws);
+  if (!is_reached(lines.in_plane()) || lines.are_long()) {
+    return ref::kResize.best()(call, outputs, ws);
+  }
   if (op.copies) {
     mark_outside(lines.table());
     resize_copies(call, op, lines, outputs[0], ws);

@@ -55,8 +55,8 @@ bool TapLayout::suits(const shape_inference::Window& w) {
   std::int64_t padded = 1;
   for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank); ++d) {
     if (w.stride[d] > kStrideMax || std::max(w.pad_begin[d], w.pad_end[d]) > kPadMax) return false;
-    padded *= reach(w.out[d], w.stride[d], w.kernel[d], w.dilation[d]);
-    if (w.rank > 2 && padded > most) return false;
+    const std::int64_t along = reach(w.out[d], w.stride[d], w.kernel[d], w.dilation[d]);
+    if (__builtin_mul_overflow(padded, along, &padded) || padded > most) return false;
   }
   return true;
 }

@@ -254,17 +254,19 @@ class RoiSampling final : public Sampling {
             TapTable& table) const override {
     const auto& r = region(group);
     const std::int64_t width = op_.to.shape[3], across = op_.from.shape[3];
-    std::vector<std::array<Tap, 2>> columns(static_cast<std::size_t>(r.samples[1] * width));
+    // Of the bins that these places are in, each once.
+    const std::int64_t bins = std::min(count, width);
+    std::vector<std::array<Tap, 2>> columns(static_cast<std::size_t>(r.samples[1] * bins));
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
-      columns[i] = two(op_.along(r, 1, at / r.samples[1], at % r.samples[1]));
+      columns[i] = two(op_.along(r, 1, (first + at / r.samples[1]) % width, at % r.samples[1]));
     }
     for (std::int64_t y = 0; y < r.samples[0]; ++y) {
       std::array<Tap, 2> rows;
       for (std::int64_t p = 0, bin = -1; p < count; ++p) {
         const std::int64_t at = first + p, tap = y * r.samples[1] * 4;
         if (bin != at / width) rows = two(op_.along(r, 0, bin = at / width, y));
-        const auto* column = columns.data() + at % width * r.samples[1];
+        const auto* column = columns.data() + p % bins * r.samples[1];
         for (std::int64_t x = 0; x < r.samples[1]; ++x, ++column) {
           for (std::int64_t k = 0; k < 4; ++k) {
             const Tap &row = rows[static_cast<std::size_t>(k / 2)],

@@ -96,7 +96,8 @@ struct Col2ImPlan : EachPlan<Col2Im> {
   }
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
     if (op.to.elements() == 0) return;
-    if (op.window.rank == 0) return run(call, outputs);
+    constexpr std::int64_t kPhasesMax = 1 << 12;
+    if (op.window.rank == 0 || op.window.stride[last()] > kPhasesMax) return run(call, outputs);
     const std::vector<std::vector<Shift>> phases = shifts();
     visit(Col2Im::In{}, op.dtype, [&]<class T>() {
       const T* const x = call.in(0).data<T>().data();

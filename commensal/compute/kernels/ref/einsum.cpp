@@ -46,7 +46,7 @@ class EinsumRow {
   void run(std::int64_t piece, T* y) {
     const std::int64_t row = piece / loops_.blocks, from = piece % loops_.blocks * kEinsumColumns;
     const std::int64_t count = std::min(kEinsumColumns, loops_.inner.extent - from);
-    const std::int64_t turns = Equation::turns(loops_.sums);
+    const std::int64_t turns = loops_.last.extent == 0 ? 0 : Equation::turns(loops_.sums);
     acc_.fill(C{0});
     for (std::int64_t turn = 0; turn < turns; ++turn) {
       for (std::size_t o = 0; o < operands_; ++o) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/kernels/shape_inference/indexing.hpp>
@@ -23,15 +24,19 @@ struct Folding {
       for (std::int64_t d = 0; d < f.from.rank(); ++d) given.push_back(d);
     }
     COMMENSAL_ASSIGN(const auto axes, shape_inference::axes_of(given, f.from.rank()));
-    f.kept = f.folded = f.from;
-    std::vector<std::int64_t> to;
-    for (int d = 0; d < f.from.rank(); ++d) {
-      const bool reduced = std::ranges::find(axes, d) != axes.end();
-      COMMENSAL_ASSIGN(f.kept, shape_inference::with_dim(f.kept, d, reduced ? 1 : f.from[d]));
-      COMMENSAL_ASSIGN(f.folded, shape_inference::with_dim(f.folded, d, reduced ? f.from[d] : 1));
-      if (!reduced || keep_dims) to.push_back(reduced ? 1 : f.from[d]);
+    std::array<std::int64_t, limits::kRankMax> kept{}, folded{}, to{};
+    const auto rank = static_cast<std::size_t>(f.from.rank());
+    std::size_t to_rank = 0;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const bool reduced = std::ranges::find(axes, static_cast<int>(d)) != axes.end();
+      const std::int64_t dim = f.from[static_cast<int>(d)];
+      kept[d] = reduced ? 1 : dim;
+      folded[d] = reduced ? dim : 1;
+      if (!reduced || keep_dims) to[to_rank++] = kept[d];
     }
-    COMMENSAL_ASSIGN(f.to, Shape::of(to));
+    COMMENSAL_ASSIGN(f.kept, Shape::of({kept.data(), rank}));
+    COMMENSAL_ASSIGN(f.folded, Shape::of({folded.data(), rank}));
+    COMMENSAL_ASSIGN(f.to, Shape::of({to.data(), to_rank}));
     return f;
   }
 

@@ -78,6 +78,7 @@ struct GridSample {
     dims.insert(dims.end(), at.dims().begin() + 1, at.dims().end() - 1);
     COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
     op.to = {op.from.dtype, shape};
+    if (call.unknown.has(1)) return op;
     op.grid.reserve(static_cast<std::size_t>(call.in(1).elements()));
     visit(Floats{}, call.in(1).dtype(), [&]<class T>() {
       constexpr std::size_t kPiece = 1 << 13;

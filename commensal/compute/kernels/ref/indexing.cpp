@@ -38,6 +38,7 @@ struct OneHot {
     OneHot op;
     op.to = {call.in(2).dtype(), shape};
     op.view = AxisView(shape, axis);
+    if (call.unknown.has(0)) return op;
     op.hot.reserve(static_cast<std::size_t>(call.in(0).elements()));
     visit(Numbers{}, call.in(0).dtype(), [&]<class T>() {
       for (const T index : paced<T>(call, 0)) {

@@ -188,12 +188,6 @@ TEST(Infer, BearsAnyIntegerInAnyInput) {
   }
 }
 
-/// Whether the planner infers the sample's operator before it runs.
-bool is_inferred_ahead(const Operator& op) {
-  const bool computes = op.kind == Kind::kElementwise || op.kind == Kind::kDotProduct;
-  return op.domain.empty() && op.judge->infer != nullptr && (op.shaping || computes);
-}
-
 /// That it infers the same where the elements of that input are all of bytes `each`.
 void expect_no_elements_read(const Sample& sample, std::size_t i, std::uint8_t each,
                              bool is_unknown) {
@@ -213,11 +207,12 @@ void expect_no_elements_read(const Sample& sample, std::size_t i, std::uint8_t e
 TEST(Infer, LooksAtNoElementsButOfInputsThatSteerOrShape) {
   for (const Sample& sample : all_samples()) {
     const Operator& op = SampleCall(sample).op();
-    if (!is_inferred_ahead(op)) continue;
+    const auto shaping = op.shaped_by();
+    if (!shaping) continue;
     for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
       const Tensor& input = sample.inputs[i];
       if (!input.defined() || input.dtype() == tensor::DType::kString) continue;
-      if (op.steers(i) || (op.shaping && op.shaping->has(i))) continue;
+      if (op.steers(i) || shaping->has(i)) continue;
       for (const std::uint8_t each : {0x00, 0x01, 0x7f, 0xff}) {
         expect_no_elements_read(sample, i, each, false);
       }
@@ -229,11 +224,12 @@ TEST(Infer, LooksAtNoElementsButOfInputsThatSteerOrShape) {
 TEST(Infer, NeedsNoElementsButOfInputsThatShape) {
   for (const Sample& sample : all_samples()) {
     const Operator& op = SampleCall(sample).op();
-    if (!is_inferred_ahead(op)) continue;
+    const auto shaping = op.shaped_by();
+    if (!shaping) continue;
     for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
       const Tensor& input = sample.inputs[i];
       if (!input.defined() || input.dtype() == tensor::DType::kString) continue;
-      if (!op.shaping || !op.shaping->has(i)) expect_no_elements_read(sample, i, 0, true);
+      if (!shaping->has(i)) expect_no_elements_read(sample, i, 0, true);
     }
   }
 }
