@@ -21,6 +21,9 @@ TypeResult arg_type(const NodeCall& call, std::size_t output) {
   if (axis < 0) return unsupported("no program for this element type");
   Dims dims = dims_of(call.inputs[0]);
   if (dims[static_cast<std::size_t>(axis)] == 0) return unsupported("an empty axis");
+  if (call.node.integer("select_last_index", 0) != 0 && is_float(call.inputs[0])) {
+    return unsupported("no program for the last index: NaN ties with what comes after it");
+  }
   dims[static_cast<std::size_t>(axis)] = 1;
   if (call.node.integer("keepdims", 1) == 0) dims.erase(dims.begin() + axis);
   return shaped(static_cast<std::uint8_t>(Element::kInt64), dims);

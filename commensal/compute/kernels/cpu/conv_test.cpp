@@ -7,6 +7,7 @@ namespace {
 using namespace testing;
 
 TEST(EqualityConv, Direct) { check_convs(direct_convs(), expect_equal_to_ref); }
+TEST(EqualityConv, FourDimensions) { check_convs(high_convs(), expect_equal_to_ref); }
 TEST(EqualityConv, Depthwise) { check_convs(depthwise_convs(), expect_equal_to_ref); }
 TEST(EqualityConv, Winograd) { check_convs(winograd_convs(), expect_equal_to_ref); }
 TEST(EqualityConv, BatchesOfOneToEight) { check_batched_convs(expect_equal_to_ref); }
