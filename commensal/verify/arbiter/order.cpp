@@ -81,9 +81,6 @@ bool has_key(const Shaped& type) {
                                !type.is(Element::kUint32) && !is_float(type));
 }
 TypeResult top_k_type(const NodeCall& call, std::size_t output) {
-  if (call.has(0) && is_float(call.inputs[0]) && !is_binary32(call.inputs[0])) {
-    return unsupported("no program for floats of this width");
-  }
   const bool there = output < 2 && call.has(0) && has_key(call.inputs[0]);
   const auto top = there ? top_k_of(call) : std::nullopt;
   if (!top) return unsupported("no program for this element type, or a k that nobody can show");
