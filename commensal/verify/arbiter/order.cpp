@@ -81,7 +81,8 @@ bool has_key(const Shaped& type) {
                                !type.is(Element::kUint32) && !is_float(type));
 }
 TypeResult top_k_type(const NodeCall& call, std::size_t output) {
-  const bool there = output < 2 && call.has(0) && has_key(call.inputs[0]);
+  const bool is_half = call.has(0) && element_bytes(call.inputs[0].dtype) == 2;
+  const bool there = output < 2 && call.has(0) && !is_half && has_key(call.inputs[0]);
   const auto top = there ? top_k_of(call) : std::nullopt;
   if (!top) return unsupported("no program for this element type, or a k that nobody can show");
   return shaped(output == 0 ? call.inputs[0].dtype : static_cast<std::uint8_t>(Element::kInt64),
