@@ -21,15 +21,13 @@ TypeResult arg_type(const NodeCall& call, std::size_t output) {
   if (axis < 0) return unsupported("no program for this element type");
   Dims dims = dims_of(call.inputs[0]);
   if (dims[static_cast<std::size_t>(axis)] == 0) return unsupported("an empty axis");
-  if (call.node.integer("select_last_index", 0) != 0 && is_float(call.inputs[0])) {
-    return unsupported("no program for the last index: NaN ties with what comes after it");
-  }
   dims[static_cast<std::size_t>(axis)] = 1;
   if (call.node.integer("keepdims", 1) == 0) dims.erase(dims.begin() + axis);
   return shaped(static_cast<std::uint8_t>(Element::kInt64), dims);
 }
 
-// The position of the first extreme along a row (the last of those that tie, if so asked).
+// The position of the first extreme along a row (the last of those that tie, if so asked: with a
+// NaN all that come after it do).
 template <class At>
 Operand position_of_extreme(const Emitter& emit, bool largest, bool last, std::int64_t length,
                             At&& at) {
@@ -37,9 +35,17 @@ Operand position_of_extreme(const Emitter& emit, bool largest, bool last, std::i
   Operand best[] = {first, emit.put(Op::kCopy, {count(0)})};
   emit.steps.fold(length - 1, best, [&](std::int64_t i, std::span<Operand> state) {
     const Operand next = emit.put(Op::kCopy, {at(i + 1)});
-    Operand wins = emit.before(largest, last ? state[0] : next, last ? next : state[0]);
-    if (last) wins = emit.select(wins, constant(0), constant(1));
-    state[0] = emit.select(wins, next, state[0]);
+    const Operand is_better = emit.before(largest, next, state[0]);
+    Operand wins = is_better;
+    if (last) {
+      const Operand is_worse = emit.before(largest, state[0], next);
+      wins = emit.select(is_worse, constant(0), constant(1));
+      if (emit.ops.is_float) {
+        const Operand is_number = emit.equal(state[0], state[0]);
+        wins = emit.select(is_number, wins, constant(1));
+      }
+    }
+    state[0] = emit.select(is_better, next, state[0]);
     state[1] = emit.select(wins, count(i + 1), state[1]);
   });
   return best[1];
@@ -81,8 +87,7 @@ bool has_key(const Shaped& type) {
                                !type.is(Element::kUint32) && !is_float(type));
 }
 TypeResult top_k_type(const NodeCall& call, std::size_t output) {
-  const bool is_half = call.has(0) && element_bytes(call.inputs[0].dtype) == 2;
-  const bool there = output < 2 && call.has(0) && !is_half && has_key(call.inputs[0]);
+  const bool there = output < 2 && call.has(0) && has_key(call.inputs[0]);
   const auto top = there ? top_k_of(call) : std::nullopt;
   if (!top) return unsupported("no program for this element type, or a k that nobody can show");
   return shaped(output == 0 ? call.inputs[0].dtype : static_cast<std::uint8_t>(Element::kInt64),

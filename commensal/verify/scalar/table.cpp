@@ -84,9 +84,11 @@ Word wrap_index(Words x) {
       std::clamp<std::int64_t>(index, 0, std::max<std::int64_t>(length, 1) - 1));
 }
 
-// What comes first has the largest key: its rank, signed, above the position counted backwards.
+// What comes first has the largest key: its rank, signed, above the position counted backwards from
+// a number that leaves the largest word of all to no key.
+constexpr Word kOfPosition = 0xffff'ffff, kFirstPlace = kOfPosition - 1;
 Word key_of(std::int64_t rank, Word position) {
-  return static_cast<Word>(rank) << 32 | (0xffff'ffff - (position & 0xffff'ffff));
+  return static_cast<Word>(rank) << 32 | ((kFirstPlace - position) & kOfPosition);
 }
 template <bool kSmallest>
 Word key32(Words x) {
@@ -99,7 +101,7 @@ template <bool kSmallest>
 Word key_integer(Words x) {
   return key_of(kSmallest ? -whole(x[0]) - 1 : whole(x[0]), x[1]);
 }
-Word position_of_key(Words x) { return 0xffff'ffff - (x[0] & 0xffff'ffff); }
+Word position_of_key(Words x) { return (kFirstPlace - x[0]) & kOfPosition; }
 
 using Towards = Soft32::Towards;
 constexpr Type kF = Type::kBinary32, kD = Type::kBinary64, kI = Type::kInteger, kT = Type::kTruth,

@@ -203,35 +203,33 @@ void expect_no_elements_read(const Sample& sample, std::size_t i, std::uint8_t e
       << sample.name << " " << sample.opset << ", input " << i;
 }
 
-// A planned graph infers such a node once and for all.
-TEST(Infer, LooksAtNoElementsButOfInputsThatSteerOrShape) {
+/// Calls f(sample, input) for all inputs whose elements decide no output's type.
+template <class F>
+void for_inputs_that_do_not_shape(const F& f) {
   for (const Sample& sample : all_samples()) {
-    const Operator& op = SampleCall(sample).op();
-    const auto shaping = op.shaped_by();
-    if (!shaping) continue;
+    const auto shaping = SampleCall(sample).op().shaped_by();
     for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
       const Tensor& input = sample.inputs[i];
-      if (!input.defined() || input.dtype() == tensor::DType::kString) continue;
-      if (op.steers(i) || shaping->has(i)) continue;
-      for (const std::uint8_t each : {0x00, 0x01, 0x7f, 0xff}) {
-        expect_no_elements_read(sample, i, each, false);
-      }
+      const bool has_bytes = input.defined() && input.dtype() != tensor::DType::kString;
+      if (shaping && has_bytes && !shaping->has(i)) f(sample, i);
     }
   }
 }
 
+// A planned graph infers such a node once and for all.
+TEST(Infer, LooksAtNoElementsButOfInputsThatSteerOrShape) {
+  for_inputs_that_do_not_shape([](const Sample& sample, std::size_t i) {
+    if (SampleCall(sample).op().steers(i)) return;
+    for (const std::uint8_t each : {0x00, 0x01, 0x7f, 0xff}) {
+      expect_no_elements_read(sample, i, each, false);
+    }
+  });
+}
+
 // The planner knows types alone of such an input, and says that its elements are not there.
 TEST(Infer, NeedsNoElementsButOfInputsThatShape) {
-  for (const Sample& sample : all_samples()) {
-    const Operator& op = SampleCall(sample).op();
-    const auto shaping = op.shaped_by();
-    if (!shaping) continue;
-    for (std::size_t i = 0; i < sample.inputs.size(); ++i) {
-      const Tensor& input = sample.inputs[i];
-      if (!input.defined() || input.dtype() == tensor::DType::kString) continue;
-      if (!shaping->has(i)) expect_no_elements_read(sample, i, 0, true);
-    }
-  }
+  for_inputs_that_do_not_shape(
+      [](const Sample& sample, std::size_t i) { expect_no_elements_read(sample, i, 0, true); });
 }
 
 TEST(Infer, SlicesByPythonsRulesAtTheEnds) {
