@@ -118,13 +118,14 @@ Result<int> bench_operators(BenchArguments& options) {
 
 void declare_operators(CLI::App& app, BenchArguments& options) {
   app.add_option("--operators", options.operators.ops, "Names; default: all")->delimiter(',');
-  app.add_flag("--quick", options.operators_quick,
-               "An operator's first case alone, 3 repeats, 10 minutes");
+  CLI::Option* const quick = app.add_flag("--quick", options.operators_quick,
+                                          "An operator's first case alone, 3 repeats, 10 minutes");
   app.add_option("--threads", options.operators.threads, "Numbers of threads")
       ->delimiter(',')
       ->check(CLI::Range(1, limits::kThreadsMax))
       ->capture_default_str();
   app.add_option("--repeats", options.operators.turns.repeats, "Blocks of runs of each side")
+      ->excludes(quick)
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--peer", options.peer, "onnxruntime")

@@ -236,6 +236,7 @@ constexpr Case kTable[] = {
     {"Resize", "f32[1,16,28,28] - f32{1,1,2,2}", "mode:cubic"},
     {"Resize", "f32[1,3,224,224] - f32{1,1,0.5,0.5}", "mode:linear"},
     {"GridSample", "f32[1,32,56,56] f32[1,56,56,2]"},
+    {"CastLike", "f32[1,64,56,56] *f16[1]"},
     {"AffineGrid", "f32[4,2,3] i64{4,3,56,56}", "", 1, 20},
     {"MaxUnpool", "f32[1,64,28,28] i64[1,64,28,28]<200704", "kernel_shape=[2,2] strides=[2,2]"},
     {"DeformConv", "f32[1,32,28,28] *f32[32,32,3,3] f32[1,18,28,28]",
@@ -243,9 +244,9 @@ constexpr Case kTable[] = {
     {"DFT", "f32[8,512,1]", "axis=1"},
     {"DFT", "f32[4,400,2]", "axis=1"},
     {"STFT", "f32[1,16000,1] i64{160}. f32[400] i64{400}."},
-    {"RoiAlign", "f32[1,64,50,50] f32[100,4]+ i64[100]<1",
+    {"RoiAlign", "f32[1,64,50,50] f32[100,4]#2.5 i64[100]<1",
      "output_height=7 output_width=7 sampling_ratio=2 spatial_scale=20.0"},
-    {"MaxRoiPool", "f32[1,64,50,50] f32[100,5]<1", "pooled_shape=[7,7] spatial_scale=20.0"},
+    {"MaxRoiPool", "f32[1,64,50,50] f32[100,5]#2.5", "pooled_shape=[7,7] spatial_scale=20.0"},
     {"NonMaxSuppression", "f32[1,1000,4]+ f32[1,1,1000]+ i64{100} f32{0.5} f32{0.2}"},
     {"Col2Im", "f32[1,576,784] i64{28,28} i64{3,3}", "pads=[1,1,1,1]", 1, 18},
 
@@ -304,7 +305,7 @@ constexpr NotMeasured kNotMeasured[] = {
      "the peer's numbers are others"},
     {"Constant|BlackmanWindow|HammingWindow|HannWindow|MelWeightMatrix", "folded by both"},
     {"NegativeLogLikelihoodLoss|SoftmaxCrossEntropyLoss", "training"},
-    {"Dropout|CastLike", "no work of their own in inference"},
+    {"Dropout", "a copy in inference, which both leave out"},
     {"Scatter|Upsample", "old names of ScatterElements and Resize"},
 };
 

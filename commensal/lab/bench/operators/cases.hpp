@@ -17,7 +17,8 @@ struct Case {
   /// Separated by spaces: `f32[1,64,56,56]` is fed, `*f32[64]` a constant, `i64{0,2}` a constant
   /// of these elements, `i64{2}.` of one and no dimension, `-` is left out. Behind a shape: `+` for
   /// elements in [1, 2), `~4` for [-4, 4) instead of [-1, 1), `<9` for whole numbers below 9, `>9`
-  /// for those from 1 to 9.
+  /// for those from 1 to 9, `#9` for boxes: two corners below 9, the nearer one first, after image
+  /// 0 where there is a fifth column.
   std::string_view inputs;
   std::string_view attributes = "";  // `axis=1 alpha=0.5 pads=[1,1] mode:linear`
   int outputs = 1;

@@ -6,6 +6,7 @@
 #include <commensal/lab/bench/operators/measure.hpp>
 #include <commensal/lab/bench/operators/outputs.hpp>
 #include <commensal/lab/bench/runtime/inputs.hpp>
+#include <limits>
 #include <map>
 
 namespace commensal::lab::bench::operators {
@@ -14,7 +15,7 @@ using core::Result;
 
 namespace {
 
-constexpr double kUs = 1e6;
+constexpr double kUs = 1e6, kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr Case kNothing = {"Identity", "f32[1]"};
 // Nodes that nothing folds or fuses, of a few elements.
 constexpr Case kSmallNodes[] = {{"CumSum", "f32[8] i64{0}"},
@@ -22,15 +23,24 @@ constexpr Case kSmallNodes[] = {{"CumSum", "f32[8] i64{0}"},
                                 {"Trilu", "f32[3,3]"},
                                 {"MatMul", "f32[4,4] *f32[4,4]"},
                                 {"ReduceMax", "f32[1,8] i64{1}", "", 1, 18},
-                                {"Gather", "f32[8] i64{1,0,2,3,4,5,6,7}"}};
+                                {"Gather", "f32[8] i64{1,0,2,3,4,5,6,7}"},
+                                {"Add", "i64[4]<9 i64{1,2,3,4}"},
+                                {"Slice", "f32[8] i64{7} i64{-9} i64{0} i64{-1}"},
+                                {"Transpose", "f32[4,4]"},
+                                {"Pad", "f32[8] i64{1,-1}"},
+                                {"GatherElements", "f32[8] i64{1,0,2,3,4,5,6,7}"},
+                                {"LayerNormalization", "f32[1,8] *f32[8] *f32[8]"},
+                                {"Where", "bool[8]<2 bool[8]<2 bool[8]<2"}};
 constexpr int kChain = 65;
 
 struct Measured {
   std::string op, what;
   int threads = 1;
   Compared compared;
-  double net = 0;       // ratio without what the peer's language takes; 0: it takes most
-  double roofline = 0;  // our time beside what reading the inputs from memory takes; 0: cached
+  /// Ratio without what the peer's language takes; not a number where that is most of it: then the
+  /// ratio as measured is the least that it may be.
+  double net = kUnknown;
+  double roofline = kUnknown;  // our time beside reading the inputs from memory, if they lie there
 };
 
 struct Refused {
@@ -70,8 +80,7 @@ class Bench {
     return take_turns(*pair, threads, options_.turns);
   }
 
-  /// `language_s`: of each of the options' numbers of threads.
-  Result<void> add(const Subject& subject, const std::map<int, double>& language_s) {
+  Result<void> add(const Subject& subject) {
     for (const int threads : options_.threads) {
       const char* who = nullptr;
       auto pair = load(subject, threads, &who);
@@ -82,26 +91,41 @@ class Bench {
             .push_back({named, pair.error().message});
         return {};
       }
-      if (threads == options_.threads.front()) {
-        COMMENSAL_ASSIGN(const std::string difference, difference_of(*pair, folder_));
-        if (!difference.empty()) {
-          refused_.push_back({named, difference});
-          return {};
-        }
+      COMMENSAL_ASSIGN(const std::string difference, difference_of(*pair, folder_));
+      if (!difference.empty()) {
+        refused_.push_back({named, difference});
+        return {};
       }
-      Measured row{subject.op, subject.what, threads, {}, 0, roofline_s(subject)};
+      Measured row{.op = subject.op, .what = subject.what, .threads = threads};
       COMMENSAL_ASSIGN(row.compared, take_turns(*pair, threads, options_.turns));
-      const double language = language_s.at(threads);
-      const double net_s = row.compared.theirs.median_s - language;
-      if (net_s > language) row.net = row.compared.ours.median_s / net_s;
-      if (row.roofline > 0) row.roofline = row.compared.ours.median_s / row.roofline;
+      if (const double least_s = roofline_s(subject); least_s > 0)
+        row.roofline = row.compared.ours.median_s / least_s;
       rows_.push_back(std::move(row));
     }
     return {};
   }
 
+  /// What a run takes the peer's language: of one element, into an output that is there. Asked for
+  /// several times, the most counts.
+  Result<void> time_language() {
+    COMMENSAL_ASSIGN(const Subject nothing, subject_of(kNothing, kNothing.ops));
+    for (const int threads : options_.threads) {
+      COMMENSAL_ASSIGN(const Compared idle, compare(nothing, threads));
+      language_s_[threads] = std::max(language_s_[threads], idle.theirs.median_s);
+    }
+    return {};
+  }
+  void take_language_off() {
+    for (Measured& row : rows_) {
+      const double language = language_s_.at(row.threads);
+      const double net_s = row.compared.theirs.median_s - language;
+      if (net_s > language) row.net = row.compared.ours.median_s / net_s;
+    }
+  }
+
   std::vector<Measured> rows_;
   std::vector<Refused> refused_, unmeasured_;
+  std::map<int, double> language_s_;  // by threads
 
  private:
   /// What reading the inputs from memory takes one thread; 0 where they may lie in caches.
@@ -138,32 +162,81 @@ Result<std::vector<Row>> node_rows(Bench& bench, std::span<const std::string> op
   return row.how.empty() ? std::vector<Row>() : std::vector<Row>{std::move(row)};
 }
 
-std::vector<Row> rows_of(const Bench& bench, bool firsts) {
-  // Where the peer's language takes most of its time nothing is told about its kernels.
+/// The rows of one number of threads that tell something, the largest ratio last.
+struct Told {
   std::vector<double> ratios;
-  for (const Measured& row : bench.rows_) {
-    if (row.net > 0) ratios.push_back(row.net);
+  std::map<std::string_view, double> by_op;  // sums of logarithms' distances from the mean
+  std::size_t all = 0;
+
+  Told(const std::vector<Measured>& rows, int threads) {
+    std::vector<std::string_view> ops;
+    for (const Measured& row : rows) {
+      if (row.threads != threads) continue;
+      ++all;
+      const double least = row.compared.ratio.value;
+      if (std::isnan(row.net) && least <= 1) continue;
+      ratios.push_back(std::isnan(row.net) ? least : row.net);
+      ops.push_back(row.op);
+    }
+    for (std::size_t i = 0; i < ratios.size(); ++i)
+      by_op[ops[i]] += std::log(ratios[i] / geometric_mean(ratios));
   }
-  if (ratios.empty()) return {};
-  // The mean's interval at 95 %, as if rows were drawn from all that might be measured.
-  const double mean = geometric_mean(ratios);
-  double squares = 0;
-  for (const double ratio : ratios) squares += std::pow(std::log(ratio / mean), 2);
-  const auto n = static_cast<double>(ratios.size());
-  const double half = 1.96 * std::sqrt(squares) / n;
-  const std::string how = fmt::format("net, {} rows of {}{}", ratios.size(), bench.rows_.size(),
-                                      firsts ? ", an operator's first case alone" : "");
-  const auto at = [&](double share) { return quantile(ratios, share); };
-  return {
-      {"operators_geomean", mean, mean * std::exp(-half), mean * std::exp(half), 0.9, how, true},
-      {"operators_p95", at(0.95), at(0.95), at(0.95), 1.5, how, true},
-      {"operators_worst", at(1), at(1), at(1), 3, how, true},
-      {"refused_or_different", static_cast<double>(bench.refused_.size()), 0, 0, 0,
-       "cases that the peer answers", true}};
+  /// The interval at 95 %, operators being drawn, of each of which all rows go together.
+  Row mean(std::string name) const {
+    double squares = 0;
+    for (const auto& [op, sum] : by_op) squares += sum * sum;
+    const double value = geometric_mean(ratios);
+    const double half = 1.96 * std::sqrt(squares) / static_cast<double>(ratios.size());
+    return {std::move(name), value, value * std::exp(-half), value * std::exp(half)};
+  }
+  /// With the interval at 95 % of the order of the rows.
+  Row at(std::string name, double share) const {
+    const double half = 1.96 * std::sqrt(share * (1 - share) / static_cast<double>(ratios.size()));
+    const auto of = [&](double where) { return quantile(ratios, std::clamp(where, 0.0, 1.0)); };
+    return {std::move(name), of(share), of(share - half), of(share + half)};
+  }
+};
+
+/// Each the worst over the numbers of threads.
+std::vector<Row> rows_of(const Bench& bench, const Options& options) {
+  std::vector<Row> bars;
+  const auto add = [&](Row row, double limit, int threads, const Told& told) {
+    row.limit = limit;
+    row.at_most = true;
+    const std::string how =
+        fmt::format("{} thread{}, {} rows of {}: {:.3g}", threads, threads == 1 ? "" : "s",
+                    told.ratios.size(), told.all, row.value);
+    const auto known = std::ranges::find(bars, row.name, &Row::name);
+    if (known == bars.end()) {
+      row.how = (options.firsts ? "an operator's first case alone; " : "") + how;
+      bars.push_back(std::move(row));
+      return;
+    }
+    row.how = known->how + "; " + how;
+    if (row.value > known->value) {
+      *known = std::move(row);
+    } else {
+      known->how = row.how;
+    }
+  };
+  for (const int threads : options.threads) {
+    const Told told(bench.rows_, threads);
+    if (told.ratios.empty()) continue;
+    add(told.mean("operators_geomean"), 0.9, threads, told);
+    add(told.at("operators_p95", 0.95), 1.5, threads, told);
+    add(told.at("operators_worst", 1), 3, threads, told);
+  }
+  const auto refused = static_cast<double>(bench.refused_.size());
+  bars.push_back(
+      {"refused_or_different", refused, refused, refused, 0, "cases that the peer answers", true});
+  return bars;
 }
 
-std::string table_of(std::vector<Measured> rows) {
-  std::ranges::sort(rows, std::ranges::greater(), &Measured::net);
+std::string table_of(const Bench& bench) {
+  std::vector<Measured> rows = bench.rows_;
+  std::ranges::sort(rows, std::ranges::greater(), [](const Measured& row) {
+    return std::isnan(row.net) ? row.compared.ratio.value : row.net;
+  });
   std::string text =
       fmt::format("{:<24} {:>7} {:>10} {:>10} {:>7} {:>7} {:>8}  {}\n", "operator", "threads",
                   "ours us", "theirs us", "ratio", "net", "roofline", "inputs");
@@ -172,6 +245,10 @@ std::string table_of(std::vector<Measured> rows) {
                         row.threads, row.compared.ours.median_s * kUs,
                         row.compared.theirs.median_s * kUs, row.compared.ratio.value, row.net,
                         row.roofline, row.what);
+  }
+  for (const auto& [threads, seconds] : bench.language_s_) {
+    text += fmt::format("the peer's language, {} threads: {:.1f} us a run, taken off for net\n",
+                        threads, seconds * kUs);
   }
   return text;
 }
@@ -203,30 +280,26 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
     COMMENSAL_ASSIGN(peak, kernels::measure_peak(isas.back(), one, clock));
   }
   Bench bench(options, scratch.path(), peak);
-  COMMENSAL_ASSIGN(const Subject nothing, subject_of(kNothing, kNothing.ops));
-  std::map<int, double> language_s;
-  for (const int threads : options.threads) {
-    COMMENSAL_ASSIGN(const Compared idle, bench.compare(nothing, threads));
-    language_s[threads] = idle.theirs.median_s;
-  }
+  COMMENSAL_TRY(bench.time_language());
   auto all = picks(options.ops);
   if (options.firsts) all = firsts(all);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (options.progress) options.progress(std::string(all[i].op), i, all.size());
     COMMENSAL_ASSIGN(const Subject subject, subject_of(*all[i].row, all[i].op));
-    COMMENSAL_TRY(bench.add(subject, language_s));
+    COMMENSAL_TRY(bench.add(subject));
+    if (i + 1 == (all.size() + 1) / 2 || i + 1 == all.size()) COMMENSAL_TRY(bench.time_language());
   }
+  bench.take_language_off();
   Report report;
-  report.rows = rows_of(bench, options.firsts);
+  report.rows = rows_of(bench, options);
   COMMENSAL_ASSIGN(const auto nodes, node_rows(bench, options.ops));
   report.rows.insert(report.rows.end(), nodes.begin(), nodes.end());
-  for (const auto& [threads, seconds] : language_s) {
-    report.rows.push_back(row_at_most(
-        fmt::format("language_us_{}t", threads), std::nullopt, {seconds * kUs},
-        "the peer's run of one element into an output that is there, taken off for net ratios"));
+  std::vector<Fields> languages;
+  for (const auto& [threads, seconds] : bench.language_s_) {
+    languages.push_back({{"threads", threads}, {"us", seconds * kUs}});
   }
-  report.tables = table_of(bench.rows_);
-  report.lists = {{"results", fields_of(bench.rows_)}};
+  report.tables = table_of(bench);
+  report.lists = {{"results", fields_of(bench.rows_)}, {"peer_language", languages}};
   for (const auto& [what, why] : bench.refused_)
     report.notes.push_back(fmt::format("{}: {}", what, why));
   for (const auto& [ops, why] : not_measured())

@@ -44,7 +44,7 @@ TEST(OperatorCases, EveryRowIsAModelThatRuns) {
 }
 
 TEST(OperatorCases, ARowThatCannotBeReadIsRefused) {
-  for (const char* inputs : {"f32[1,x]", "f99[1]", "f32"}) {
+  for (const char* inputs : {"f32[1,x]", "f99[1]", "f32", "f32[9,3]#2"}) {
     EXPECT_FALSE(subject_of({"Relu", inputs}, "Relu")) << inputs;
   }
 }
@@ -72,6 +72,18 @@ TEST(OperatorCases, WholeNumbersFromOneAndLiteralsOfNoDimension) {
     const auto made = session->run(gathered->feeds);
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_EQ((*made)[0].shape().rank(), rank);
+  }
+}
+
+TEST(OperatorCases, BoxesAreNoneTurnedOver) {
+  const auto subject = subject_of({"MaxRoiPool", "f32[1,4,9,9] f32[50,5]#6"}, "MaxRoiPool");
+  ASSERT_TRUE(subject) << subject.error().message;
+  const auto boxes = subject->feeds[1].data<float>();
+  for (std::size_t i = 0; i < boxes.size(); i += 5) {
+    EXPECT_EQ(boxes[i], 0);
+    EXPECT_LE(boxes[i + 1], boxes[i + 3]);
+    EXPECT_LE(boxes[i + 2], boxes[i + 4]);
+    EXPECT_LT(boxes[i + 3], 6);
   }
 }
 

@@ -31,7 +31,7 @@ struct Input {
   DType dtype = DType::kUndefined;
   std::vector<std::int64_t> dims;
   std::vector<double> elements;  // those of a literal
-  char kind = ' ';               // of what is drawn: '+', '~', '<' or '>'
+  char kind = ' ';               // of what is drawn: '+', '~', '<', '>' or '#'
   double bound = 1;
 };
 
@@ -88,10 +88,20 @@ Result<Input> input_of(std::string_view text) {
   COMMENSAL_ASSIGN(input.dims, numbers<std::int64_t>(inside));
   if (close + 1 == text.size()) return input;
   input.kind = text[close + 1];
+  if (input.kind == '#' && (input.dims.empty() || input.dims.back() < 4 || input.dims.back() > 5)) {
+    return fail(ErrorCode::kInvalidArgument, "'{}': boxes have 4 or 5 columns", text);
+  }
   if (close + 2 < text.size()) {
     COMMENSAL_ASSIGN(input.bound, number<double>(text.substr(close + 2)));
   }
   return input;
+}
+
+/// Element i of boxes: `u` in [0, 1) is the share of the place that corners have.
+double of_box(const Input& input, std::int64_t i, double u) {
+  const std::int64_t columns = input.dims.back(), at = i % columns - (columns - 4);
+  if (at < 0) return 0;  // the image
+  return (at < 2 ? u : 1 + u) * input.bound / 2;
 }
 
 Result<tensor::Tensor> drawn(const Input& input, std::uint64_t stream) {
@@ -104,6 +114,7 @@ Result<tensor::Tensor> drawn(const Input& input, std::uint64_t stream) {
     const double value = input.kind == '+'   ? 1 + (u + 1) / 2
                          : input.kind == '<' ? std::floor((u + 1) / 2 * input.bound)
                          : input.kind == '>' ? 1 + std::floor((u + 1) / 2 * input.bound)
+                         : input.kind == '#' ? of_box(input, i, (u + 1) / 2)
                                              : u * input.bound;
     append_element(bytes, input.dtype, value);
   }
