@@ -302,5 +302,24 @@ TEST(Values, ASubgraphSeesOnlyWhatWasMadeBefore) {
   EXPECT_THAT(run(model).error().message, HasSubstr("uses 'late', which nothing defines"));
 }
 
+// One value would be an input of the middle graph and made in it too: what was planned for the one
+// wrote beyond the other.
+TEST(Values, ANameIsNotMadeAgainBehindWhereAnInnerGraphTookIt) {
+  auto model = empty_model();
+  add_truth(model, "c", true);
+  const auto choose = [](::onnx::NodeProto* node, const Graph& graph) {
+    node->set_op_type("If");
+    for (const char* name : {"then_branch", "else_branch"}) set_graph(node, name, graph);
+  };
+  const Graph inner = graph_of({}, {"p"}, [](Graph& g) { add_to(g, "Identity", {"x"}, {"p"}); });
+  const Graph middle = graph_of({}, {"x"}, [&](Graph& g) {
+    add_to(g, "If", {"c"}, {"t"});
+    choose(g.mutable_node(0), inner);
+    add_to(g, "Neg", {"t"}, {"x"});
+  });
+  choose(add_node(model, "If", {"c"}, {"y"}), middle);
+  EXPECT_THAT(run(model).error().message, HasSubstr("uses 'x', which nothing defines"));
+}
+
 }  // namespace
 }  // namespace commensal::graph

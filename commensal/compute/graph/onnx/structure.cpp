@@ -113,10 +113,12 @@ struct Scope {
   const Scope* around;  // null for the model's own graph
 };
 
+/// In the nearest graph around that makes it at all: were it to be made after it is used, one name
+/// would stand for two values there.
 bool is_visible(const Scope* scope, const std::string& name) {
   for (; scope != nullptr; scope = scope->around) {
     const auto maker = scope->makers.find(name);
-    if (maker != scope->makers.end() && maker->second < scope->node) return true;
+    if (maker != scope->makers.end()) return maker->second < scope->node;
   }
   return false;
 }
@@ -128,7 +130,7 @@ Result<void> check_order(const ::onnx::GraphProto& graph, const Makers& makers,
       if (input.empty()) continue;
       const auto maker = makers.find(input);
       if (maker == makers.end() && !is_visible(around, input)) {
-        return fail(ErrorCode::kInvalidArgument, "{} uses '{}', which nothing defines",
+        return fail(ErrorCode::kInvalidArgument, "{} uses '{}', which nothing defines before it",
                     place_of(graph.node(i), i), one_line(input));
       }
       if (maker != makers.end() && maker->second >= i) {
