@@ -116,4 +116,15 @@ PackCache::PackedResult PackCache::packed(const Node& node, const Call& call, ke
   return entries_.emplace(where, std::move(entry))->second.made;
 }
 
+void PackCache::drop_unused() {
+  const std::lock_guard lock(mutex_);
+  // Whoever uses one has a copy, and copies begin here, under the lock.
+  std::erase_if(entries_, [](const auto& entry) { return entry.second.made.use_count() <= 1; });
+}
+
+std::size_t PackCache::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
 }  // namespace commensal::graph

@@ -37,6 +37,9 @@ class PackCache {
   /// What the row's `pack` makes of these constants, made once; where only the row's `packs` are
   /// those of another node, the large part of it.
   PackedResult packed(const Node& node, const kernels::Call& call, kernels::Isa isa);
+  /// Lets go what no program uses any more: constants folded for other shapes above all.
+  void drop_unused();
+  std::size_t size() const;
 
  private:
   struct Entry {

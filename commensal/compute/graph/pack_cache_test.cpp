@@ -90,5 +90,23 @@ TEST(PackCache, FiltersArePackedOnceWhateverIsDoneToTheirSums) {
   expect_packed_once(picture(true));
 }
 
+// For each number of rows the constant behind Transpose is made and packed anew, and was kept.
+TEST(PackCache, KeepsNothingOfPlansThatAreGone) {
+  GraphMaker maker;
+  const ValueId x = maker.input({-1, 64});
+  kernels::Attributes swap;
+  swap.set("perm", std::vector<std::int64_t>{1, 0});
+  const ValueId w = maker.node("Transpose", {maker.constant(drawn({32, 64}, 1))}, swap);
+  maker.output(maker.node("MatMul", {x, w}));
+  const auto isas = kernels::available_isas();
+  if (isas.empty()) GTEST_SKIP() << "no fast kernels here";
+  Prepared prepared(maker.finish(), isas.back());
+  for (std::int64_t rows = 1; rows <= 40; ++rows) {
+    ASSERT_TRUE(prepared.planned({{tensor::DType::kFloat32, {rows, 64}}}));
+    EXPECT_GE(prepared.packed_constants(), 1U);
+    EXPECT_LE(prepared.packed_constants(), 9U) << rows;
+  }
+}
+
 }  // namespace
 }  // namespace commensal::graph

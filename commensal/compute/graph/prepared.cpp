@@ -19,6 +19,7 @@ Prepared::ProgramResult Prepared::plain(const kernels::ThreadPool* host) {
 
 Prepared::ProgramResult Prepared::plain_locked(const kernels::ThreadPool* host) {
   if (plain_ == nullptr) {
+    if (is_inner_) charge(static_cast<std::int64_t>(graph_->nodes.size()), 0);
     COMMENSAL_ASSIGN(Program made,
                      Program::make(graph_, isa_, cache_, Program::Form::kAsItIs, host));
     plain_ = std::make_shared<const Program>(std::move(made));
@@ -35,16 +36,22 @@ Prepared::~Prepared() {
 std::shared_ptr<const Graph> Prepared::optimised_locked(
     const std::vector<tensor::TensorType>& inputs, const kernels::ThreadPool* host) {
   if (!is_inner_) return optimise::optimised(*graph_, inputs, host);
-  PackCache::InnerPlans& plans = cache_->inner_plans();
+  const PackCache::InnerPlans& plans = cache_->inner_plans();
   const auto nodes = static_cast<std::int64_t>(graph_->nodes.size());
-  nodes_ += nodes;
-  if ((plans.nodes_left -= nodes) < 0) return nullptr;
+  if (plans.nodes_left < nodes) return nullptr;
   const std::int64_t ops_max = std::max<std::int64_t>(plans.ops_left, 0);
   std::int64_t ops_left = ops_max;
   auto made = optimise::optimised(*graph_, inputs, host, ops_left);
-  ops_ += ops_max - ops_left;
-  plans.ops_left -= ops_max - ops_left;
+  charge(nodes, ops_max - ops_left);
   return made;
+}
+
+void Prepared::charge(std::int64_t nodes, std::int64_t ops) {
+  PackCache::InnerPlans& plans = cache_->inner_plans();
+  nodes_ += nodes;
+  ops_ += ops;
+  plans.nodes_left -= nodes;
+  plans.ops_left -= ops;
 }
 
 Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>& inputs,
@@ -62,7 +69,10 @@ Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>&
     COMMENSAL_ASSIGN(planned.program, plain_locked(host));
   }
   planned_.push_front(std::move(planned));
-  if (planned_.size() > kPlannedMax) planned_.pop_back();
+  if (planned_.size() > kPlannedMax) {
+    planned_.pop_back();
+    cache_->drop_unused();
+  }
   return planned_.front().program;
 }
 

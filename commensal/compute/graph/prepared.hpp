@@ -39,6 +39,8 @@ class Prepared {
 
   const Graph& graph() const { return *graph_; }
   std::optional<kernels::Isa> isa() const { return isa_; }
+  /// How many are kept packed at present.
+  std::size_t packed_constants() const { return cache_->size(); }
 
   using ProgramResult = core::Result<std::shared_ptr<const Program>>;
   /// Node by node as the model has it. Error: what `pack` refuses.
@@ -54,6 +56,7 @@ class Prepared {
  private:
   std::shared_ptr<const Graph> optimised_locked(const std::vector<tensor::TensorType>& inputs,
                                                 const kernels::ThreadPool* host);
+  void charge(std::int64_t nodes, std::int64_t ops);
   ProgramResult plain_locked(const kernels::ThreadPool* host);
 
   const std::shared_ptr<const Graph> graph_;

@@ -79,8 +79,10 @@ void affine_rows(const Call& call, bool align_corners, Tensor& output, Workspace
   const std::int64_t width = to[axes], rows = to.elements(0, axes), in_row = width * axes;
   const ref::Widened<T> theta(call, 0);
   constexpr std::int64_t kBeyond = 16;  // what lanes read
+  constexpr std::int64_t kPart = 1024;  // places at a time
   std::vector<C> across;
   for (std::int64_t i = 0; i < width + kBeyond; ++i) {
+    call.pulse();
     across.push_back(ref::grid_place<C>(i, width, align_corners));
   }
   const AffineRowKernels& kernels = affine_row_kernels_for(ws.isa);
@@ -88,7 +90,7 @@ void affine_rows(const Call& call, bool align_corners, Tensor& output, Workspace
   const std::int64_t a_task = std::max<std::int64_t>(16384 / in_row, 1);
   ws.threads.run(ceil_div(rows, a_task), [&](std::int64_t task) {
     Pulse pulse(&ws.threads);
-    std::vector<C> made(static_cast<std::size_t>(std::is_same_v<T, C> ? 0 : in_row));
+    std::array<C, static_cast<std::size_t>(kPart * 3)> made;
     for (std::int64_t r = task * a_task; r < std::min(rows, (task + 1) * a_task); ++r) {
       AffineRow<C> row;
       std::int64_t rest = r;
@@ -98,21 +100,22 @@ void affine_rows(const Call& call, bool align_corners, Tensor& output, Workspace
         rest /= dim;
       }
       row.theta = theta.data() + rest * axes * (axes + 1);
-      row.across = across.data();
-      row.count = width;
-      pulse(in_row);
-      if constexpr (std::is_same_v<T, C>) {
-        row.y = y + r * in_row;
-      } else {
-        row.y = made.data();
-      }
-      if constexpr (std::is_same_v<C, float>) {
-        kernels.floats(row, axes);
-      } else {
-        kernels.doubles(row, axes);
-      }
-      for (std::int64_t i = 0; i < in_row; ++i) {
-        y[r * in_row + i] = ref::store<T>(row.y[i]);
+      for (std::int64_t from = 0; from < width; from += kPart) {
+        row.across = across.data() + from;
+        row.count = std::min(kPart, width - from);
+        T* const part = y + r * in_row + from * axes;
+        if constexpr (std::is_same_v<T, C>) {
+          row.y = part;
+        } else {
+          row.y = made.data();
+        }
+        if constexpr (std::is_same_v<C, float>) {
+          kernels.floats(row, axes);
+        } else {
+          kernels.doubles(row, axes);
+        }
+        for (std::int64_t i = 0; i < row.count * axes; ++i) part[i] = ref::store<T>(row.y[i]);
+        pulse(row.count * axes);
       }
     }
   });
@@ -123,6 +126,9 @@ void affine_rows(const Call& call, bool align_corners, Tensor& output, Workspace
 core::Result<void> affine_grid(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const std::int64_t align, call.attributes->integer("align_corners", 0));
   if (outputs[0].elements() == 0) return {};
+  constexpr std::int64_t kListedMax = 1 << 22;  // places along the last axis, beside the arena
+  const tensor::Shape& to = outputs[0].shape();
+  if (to[to.rank() - 2] > kListedMax) return ref::kAffineGrid.best()(call, outputs, ws);
   visit(ref::Floats{}, outputs[0].dtype(),
         [&]<class T>() { affine_rows<T>(call, align != 0, outputs[0], ws); });
   return {};

@@ -188,6 +188,7 @@ struct MaxRoiPool {
 // The best of each column of a bin's rows first, then that of each bin's columns: extremes may be
 // taken in any order, by whole numbers that stand for the elements.
 struct MaxRoiPoolPlan : EachPlan<MaxRoiPool> {
+  static constexpr bool kPlainRows = false;
   using Part = MaxRoiPool::Part;
 
   static core::Result<MaxRoiPoolPlan> make(const Call& call) {
@@ -196,6 +197,11 @@ struct MaxRoiPoolPlan : EachPlan<MaxRoiPool> {
   }
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
     if (op.to.elements() == 0) return;
+    // What is listed beside the arena: keys of the whole input, parts of a region.
+    constexpr std::int64_t kKeysMax = 1 << 26, kPartsMax = 1 << 20;
+    if (call.in(0).elements() > kKeysMax || op.to[2] + op.to[3] > kPartsMax) {
+      return run_judged(*this, call, outputs);
+    }
     visit(MaxRoiPool::In{}, op.dtype, [&]<class T>() {
       using K = ExtremeKey<Compute<T>, true>;
       const auto x = call.in(0).data<T>();
@@ -230,6 +236,11 @@ struct MaxRoiPoolPlan : EachPlan<MaxRoiPool> {
     for (std::int64_t c = 0; c < op.to[1]; ++c) {
       const Key* const plane = keys + (region.n * op.from[1] + c) * op.from[2] * op.from[3] + left;
       for (const Part& part : rows) {
+        if (part.first >= part.last) {
+          for (std::size_t i = 0; i < columns.size(); ++i) *y++ = store<T>(Compute<T>{0});
+          pulse(columns.size());
+          continue;
+        }
         std::ranges::fill(best, K::start());
         pulse(width * std::max<std::int64_t>(part.last - part.first, 1));
         for (std::int64_t row = part.first; row < part.last; ++row) {
@@ -237,7 +248,7 @@ struct MaxRoiPoolPlan : EachPlan<MaxRoiPool> {
         }
         for (const Part& column : columns) {
           pulse(column.last - column.first + 1);
-          const bool is_empty = part.first >= part.last || column.first >= column.last;
+          const bool is_empty = column.first >= column.last;
           Key found = K::start();
           for (std::int64_t i = column.first; i < column.last; ++i) {
             found = K::better(found, best[static_cast<std::size_t>(i - left)]);
