@@ -58,7 +58,7 @@ std::vector<OperatorEntry> operator_list() {
     }
     // Rows are in the order of their opsets: the newest has the last word.
     entry.until = row.until;
-    entry.is_fast = row.fast() != nullptr;
+    entry.is_fast = row.fast() != nullptr && !row.is_plain();
     entry.takes_strings = row.strings != kernels::Strings::kRefused;
     entry.kind = name_of(row.kind);
   }

@@ -7,6 +7,7 @@
 /// Bounds of what the planning of a graph holds and shows.
 namespace commensal::limits {
 
+inline constexpr int kNodeAttributesMax = 256;             // of a model's node
 inline constexpr std::int64_t kFoldedBytesMax = 16 << 20;  // of what is computed ahead, a value
 inline constexpr std::int64_t kFoldedOpsMax = std::int64_t{1} << 31;  // all of a graph's together
 inline constexpr std::int64_t kPictureChannelsMax = 1 << 16;          // that layouts keep apart
@@ -15,7 +16,6 @@ inline constexpr std::int64_t kPictureChannelsMax = 1 << 16;          // that la
 inline constexpr std::int64_t kFoldedInnerBytesMax = 64 << 10;
 inline constexpr std::int64_t kFoldedInnerOpsMax = 1 << 28;
 inline constexpr std::int64_t kPlannedInnerNodesMax = 1 << 17;
-inline constexpr int kNodeAttributesMax = 256;
 inline constexpr std::size_t kShownLineBytesMax = 300;  // of another library's message
 
 }  // namespace commensal::limits

@@ -154,7 +154,7 @@ TEST(Bodies, OfAKnownConditionLieInline) {
   }
 }
 
-TEST(Bodies, OfLoopsArePlannedOnceForAllTurns) {
+TEST(Bodies, OfLoopsArePlannedForAllTurns) {
   for (const std::int64_t trips : {1, 7}) {
     const auto names = expect_same(turns(trips, false), 2);
     if (!has_planner()) continue;
@@ -162,8 +162,32 @@ TEST(Bodies, OfLoopsArePlannedOnceForAllTurns) {
   }
 }
 
-// Each turn has another type: some are planned, all are right.
-TEST(Bodies, MayChangeTheirTypesInEveryTurn) { expect_same(turns(11, true)); }
+// Each turn has another type: the first eight are planned, the others run node by node, as what is
+// behind the loop does, and all are right.
+TEST(Bodies, MayChangeTheirTypesInEveryTurn) {
+  const auto names = expect_same(turns(11, true));
+  if (has_planner()) EXPECT_EQ(count(names, "Conv"), 11 - 8 + 1);
+}
+
+TEST(Bodies, OfScansArePlannedForAllSteps) {
+  GraphMaker body;
+  const ValueId state = body.input({-1, -1, -1, -1}), step = body.input({-1, -1, -1, -1});
+  const ValueId weights = body.input({16, 16, 1, 1});
+  const ValueId mixed = body.node("Relu", {body.node("Conv", {step, weights})});
+  body.output(body.node("Add", {state, mixed}));
+  body.output(mixed);
+  GraphMaker maker;
+  const ValueId start = maker.input({1, 16, 3, 3}), steps = maker.input({5, 1, 16, 3, 3});
+  const ValueId w = maker.constant(values({16, 16, 1, 1}, 2));
+  kernels::Attributes scanned;
+  scanned.set("num_scan_inputs", std::int64_t{1});
+  const auto outputs = maker.node_of("Scan", {start, steps}, scanned, 17, 2);
+  maker.graph().nodes.back().subgraphs = {{"body", body.finish(), {w}}};
+  for (const ValueId id : outputs) maker.output(id);
+  const auto names =
+      expect_same({maker.finish(), {values({1, 16, 3, 3}, 3), values({5, 1, 16, 3, 3}, 4)}});
+  if (has_planner()) EXPECT_EQ(count(names, "Conv"), 0);
+}
 
 }  // namespace
 }  // namespace commensal::graph

@@ -1,18 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/compute/graph/frame.hpp>
 
 namespace commensal::graph {
 
-Program::Frame::Frame(const Program& program)
-    : graph_(*program.graph_), values_(graph_.values.size()), steps_(graph_.nodes.size()) {
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    const auto id = static_cast<ValueId>(i);
-    const auto constant = graph_.initialisers.find(id);
-    if (constant == graph_.initialisers.end()) {
-      variable_.push_back(id);
-    } else {
-      values_[i] = constant->second;
+namespace {
+
+std::int64_t elements_of(const kernels::Attribute& attribute) {
+  return std::visit(
+      [](const auto& value) -> std::int64_t {
+        if constexpr (requires { value.elements(); }) return value.elements();
+        if constexpr (requires { value.size(); }) return std::ssize(value);
+        return 1;
+      },
+      attribute);
+}
+
+/// About what a kernel parses out of a node: shapes, and some words of each element of attributes
+/// and of what it reads ahead.
+std::int64_t memo_bytes(const Graph& graph, const Node& node) {
+  constexpr std::int64_t kShapes = 512, kElement = 32;
+  std::int64_t bytes = kShapes;
+  for (const auto& [name, value] : node.attributes.all()) bytes += kElement * elements_of(value);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const auto constant = graph.initialisers.find(node.inputs[i]);
+    if (constant != graph.initialisers.end() && node.op->reads_ahead(i)) {
+      bytes += kElement * constant->second.elements();
     }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Program::Frame::Frame(const Program& program, bool fixes)
+    : program_(program),
+      graph_(*program.graph_),
+      values_(graph_.values.size()),
+      stays_(graph_.values.size()),
+      steps_(graph_.nodes.size()) {
+  for (const auto& [id, constant] : graph_.initialisers) {
+    value(id) = constant;
+    stays_[static_cast<std::size_t>(id)] = true;
   }
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Node& node = graph_.nodes[i];
@@ -25,28 +54,70 @@ Program::Frame::Frame(const Program& program)
     step.call.inputs = step.tensors;
     step.call.output_count = static_cast<int>(node.outputs.size());
     step.call.outputs = program.inferred_[i];
+    // Those of optimised graphs may be steered by what changes.
+    if (!step.call.outputs.empty() && !node.op->is_internal()) {
+      step.call.memo.keep(memos_left_, memo_bytes(graph_, node));
+    }
+  }
+  const std::int64_t small = fixes ? program.in_place_.small_bytes() : 0;
+  if (small == 0) return;
+  tensor::Arena arena(small);
+  const auto memory = tensor::Tensor::allocate(arena, {tensor::DType::kUint8, {small}});
+  for (std::size_t i = 0; i < steps_.size() && memory; ++i) fix(i, *memory);
+}
+
+/// Nodes come in an order in which their inputs are fixed before them.
+void Program::Frame::fix(std::size_t node, const tensor::Tensor& memory) {
+  Step& step = steps_[node];
+  const auto& outputs = graph_.nodes[node].outputs;
+  const auto lies_here = [&](ValueId id) { return program_.in_place_.small_place(id).has_value(); };
+  if (step.call.outputs.empty() || !std::ranges::all_of(outputs, lies_here)) return;
+  step.is_fixed = true;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const auto at = program_.in_place_.small_place(outputs[k]);
+    step.outputs.push_back(memory.part(*at, step.call.outputs[k]));
+    value(outputs[k]) = step.outputs.back();
+    stays_[static_cast<std::size_t>(outputs[k])] = true;
+  }
+  step.is_fed = true;
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    const tensor::Value* const input = step.inputs[i];
+    if (input == nullptr) continue;
+    const auto id = static_cast<std::size_t>(graph_.nodes[node].inputs[i]);
+    step.is_fed = step.is_fed && stays_[id];
+    if (stays_[id]) step.tensors[i] = &input->tensor();
+  }
+}
+
+void Program::Frame::release(std::size_t node) {
+  for (const ValueId id : program_.released_[node]) {
+    if (!stays_[static_cast<std::size_t>(id)]) value(id) = tensor::Value();
   }
 }
 
 void Program::Frame::clear() {
-  for (const ValueId id : variable_) {
-    if (!value(id).is_nothing()) value(id) = tensor::Value();
+  for (std::size_t id = 0; id < values_.size(); ++id) {
+    if (!stays_[id] && !values_[id].is_nothing()) values_[id] = tensor::Value();
   }
-  for (Step& step : steps_) step.outputs.clear();
+  for (Step& step : steps_) {
+    if (!step.is_fixed) step.outputs.clear();
+  }
 }
 
-Program::Frames::Lease::Lease(const Program& program) : from_(*program.frames_) {
-  {
+Program::Frames::Lease::Lease(const Program& program, bool fixes)
+    : from_(*program.frames_), fixes_(fixes) {
+  if (fixes) {
     const std::lock_guard lock(from_.mutex_);
     if (!from_.free_.empty()) {
       frame_ = std::move(from_.free_.back());
       from_.free_.pop_back();
     }
   }
-  if (frame_ == nullptr) frame_ = std::make_unique<Frame>(program);
+  if (frame_ == nullptr) frame_ = std::make_unique<Frame>(program, fixes);
 }
 
 Program::Frames::Lease::~Lease() {
+  if (!fixes_) return;
   frame_->clear();
   const std::lock_guard lock(from_.mutex_);
   from_.free_.push_back(std::move(frame_));

@@ -17,22 +17,34 @@ class Program::Frame {
     kernels::Call call;
     std::vector<tensor::Tensor> outputs;
     std::int64_t ops = -1;  // of work_of(); -1: not asked yet, or others in each run
+    bool is_fixed = false;  // the outputs lie where they are in every run
+    bool is_fed = false;    // and so do the tensors
   };
 
-  explicit Frame(const Program& program);
+  /// `fixes`: whether small values may lie in memory of the frame's own, which the next run writes
+  /// again.
+  Frame(const Program& program, bool fixes);
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
   tensor::Value& value(ValueId id) { return values_[static_cast<std::size_t>(id)]; }
   const Values& values() const { return values_; }
   Step& step(std::size_t node) { return steps_[node]; }
+  /// Lets go what no node after `node` needs.
+  void release(std::size_t node);
   /// Lets go all that a run has left but constants.
   void clear();
 
  private:
+  void fix(std::size_t node, const tensor::Tensor& memory);
+
+  static constexpr std::int64_t kMemos = 16 << 20;  // bytes
+
+  const Program& program_;
   const Graph& graph_;
   Values values_;
-  std::vector<ValueId> variable_;  // values that are no constants
+  std::vector<bool> stays_;  // from run to run: constants, and what is fixed
+  std::int64_t memos_left_ = kMemos;
   std::vector<Step> steps_;
 };
 
@@ -42,7 +54,8 @@ class Program::Frames {
   /// One for the run that holds it.
   class Lease {
    public:
-    explicit Lease(const Program& program);
+    /// `fixes`: as Frame's; one that does not is its own.
+    Lease(const Program& program, bool fixes);
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
     ~Lease();
@@ -50,6 +63,7 @@ class Program::Frames {
 
    private:
     Frames& from_;
+    const bool fixes_;
     std::unique_ptr<Frame> frame_;
   };
 

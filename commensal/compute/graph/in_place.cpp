@@ -83,6 +83,8 @@ void InPlace::plan_small(const Graph& graph, const std::vector<bool>& is_made) {
     end += (type->bytes() + kLine - 1) / kLine * kLine;
   }
   if (end > 0) joint_bytes_.push_back(end);
+  small_joint_ = joint;
+  small_bytes_ = end;
 }
 
 const InPlace::Place* InPlace::place_of(ValueId id) const {

@@ -20,6 +20,15 @@ class InPlace {
  public:
   explicit InPlace(const Graph& graph);
 
+  /// How long the memory of all small values is, and where in it one of them begins. None of them
+  /// outlives a run, but in the hands of a tracer.
+  std::int64_t small_bytes() const { return small_bytes_; }
+  std::optional<std::int64_t> small_place(ValueId id) const {
+    const Place* const place = place_of(id);
+    const bool is_small = place != nullptr && small_bytes_ > 0 && place->joint == small_joint_;
+    return is_small ? std::optional(place->begin) : std::nullopt;
+  }
+
   /// The memory of one run. Thread-safety: one thread at a time.
   class Memory {
    public:
@@ -67,6 +76,8 @@ class InPlace {
 
   std::vector<std::optional<Place>> places_;  // by ValueId
   std::vector<std::int64_t> joint_bytes_;
+  std::size_t small_joint_ = 0;
+  std::int64_t small_bytes_ = 0;
   std::vector<std::vector<std::size_t>> released_;  // joints, by node
 };
 

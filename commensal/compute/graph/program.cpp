@@ -110,12 +110,6 @@ class Program::NodeSubgraphs final : public kernels::Subgraphs {
 
 namespace {
 
-/// Whether inference may look at the elements of that input.
-bool reads_ahead(const kernels::Operator& op, std::size_t input) {
-  const auto shaping = op.shaped_by();
-  return !shaping || shaping->has(input) || op.steers(input);
-}
-
 Types declared_types(const Graph& graph) {
   Types types;
   for (const ValueInfo& value : graph.values) types.push_back(value.declared.type());
@@ -149,7 +143,7 @@ std::vector<tensor::TensorType> Program::types_ahead(const Node& node) const {
   const auto is_settled = [&](std::size_t i) {
     const ValueId id = node.inputs[i];
     if (id == kAbsent) return !is_required(*node.op, static_cast<int>(i));
-    return known(id) && (!reads_ahead(*node.op, i) || graph_->initialisers.contains(id));
+    return known(id) && (!node.op->reads_ahead(i) || graph_->initialisers.contains(id));
   };
   if (!node.op->is_internal()) {
     if (form_ != Form::kPlanned || !node.op->shaped_by()) return {};
@@ -236,10 +230,11 @@ Result<void> Program::run_call(std::size_t index, Frame& frame, InPlace::Memory&
   }
   COMMENSAL_TRY(machine.control.begin(machine.control.counts() ? step.ops : 0));
   if (machine.tracer != nullptr) machine.tracer->before_node(node, call);
-  if (auto joined = memory.joined(node, call.outputs[0], call.inputs)) {
+  auto joined = step.is_fixed ? std::nullopt : memory.joined(node, call.outputs[0], call.inputs);
+  if (joined) {
     step.outputs.assign(1, *std::move(joined));
   } else {
-    COMMENSAL_TRY(memory.allocate(node, call, step.outputs));
+    if (!step.is_fixed) COMMENSAL_TRY(memory.allocate(node, call, step.outputs));
     kernels::Workspace workspace{machine.arena, machine.threads,
                                  machine.isa.value_or(kernels::Isa::kAvx2), packed_[index].get()};
     const bool fast = machine.isa && node.op->fast() != nullptr;
@@ -249,11 +244,20 @@ Result<void> Program::run_call(std::size_t index, Frame& frame, InPlace::Memory&
   return {};
 }
 
+/// Of what nodes make whose types data decide: nodes behind them rely on what is planned.
+Result<void> Program::check_planned(const Node& node, std::size_t output, const Value& made) const {
+  if (form_ != Form::kPlanned || node.outputs[output] == kAbsent) return {};
+  const auto& type = declared_[static_cast<std::size_t>(node.outputs[output])];
+  if (!type || (made.is_tensor() && made.tensor().type() == *type)) return {};
+  return fail(ErrorCode::kInvalidArgument, "output {} is {}, planned as {}", output, made.text(),
+              type->text());
+}
+
 Result<void> Program::run_kernel(std::size_t index, Frame& frame, InPlace::Memory& memory,
                                  const Machine& machine) const {
   const Node& node = graph_->nodes[index];
   Frame::Step& step = frame.step(index);
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+  for (std::size_t i = 0; i < step.inputs.size() && !step.is_fed; ++i) {
     const Value* const input = step.inputs[i];
     if (!is_tensor_or_nothing(input)) {
       return fail(ErrorCode::kInvalidArgument, "input {} must be a tensor, not {}", i,
@@ -275,8 +279,10 @@ Result<void> Program::run_kernel(std::size_t index, Frame& frame, InPlace::Memor
     COMMENSAL_ASSIGN(step.call.outputs, node.op->judge->infer(step.call));
   }
   COMMENSAL_TRY(run_call(index, frame, memory, machine));
+  if (step.is_fixed) return {};
   if (codes) step.outputs = codes->decoded(std::move(step.outputs), step.call.pulse);
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+    if (codes) COMMENSAL_TRY(check_planned(node, k, step.outputs[k]));
     if (node.outputs[k] != kAbsent) frame.value(node.outputs[k]) = std::move(step.outputs[k]);
   }
   step.outputs.clear();
@@ -304,13 +310,7 @@ Result<void> Program::run_on_values(std::size_t index, Frame& frame, const Machi
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     const ValueId id = node.outputs[k];
     if (id == kAbsent) continue;
-    if (form_ == Form::kPlanned) {
-      const auto& type = declared_[static_cast<std::size_t>(id)];
-      if (type && !(made[k].is_tensor() && made[k].tensor().type() == *type)) {
-        return fail(ErrorCode::kInvalidArgument, "output {} is {}, planned as {}", k,
-                    made[k].text(), type->text());
-      }
-    }
+    COMMENSAL_TRY(check_planned(node, k, made[k]));
     frame.value(id) = std::move(made[k]);
   }
   return {};
@@ -331,7 +331,7 @@ Result<void> Program::run_node(std::size_t index, Frame& frame, InPlace::Memory&
 Result<Program::Values> Program::run(Values inputs, const Machine& machine,
                                      std::span<const Tensor> places) const {
   InPlace::Memory memory(in_place_, machine.arena, graph_->outputs, places);
-  Frames::Lease lease(*this);
+  Frames::Lease lease(*this, machine.tracer == nullptr);  // a tracer may keep what it sees
   Frame& frame = *lease;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     frame.value(graph_->inputs[i]) = std::move(inputs[i]);
@@ -339,7 +339,7 @@ Result<Program::Values> Program::run(Values inputs, const Machine& machine,
   for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
     const auto done = run_node(i, frame, memory, machine);
     if (!done) return core::in_context(place_of(graph_->nodes[i]), done.error());
-    for (const ValueId id : released_[i]) frame.value(id) = Value();
+    frame.release(i);
     memory.release(i);
   }
   Values outputs;

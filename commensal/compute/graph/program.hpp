@@ -70,6 +70,8 @@ class Program {
   core::Result<void> run_on_values(std::size_t index, Frame& frame, const Machine& machine) const;
   core::Result<void> run_kernel(std::size_t index, Frame& frame, InPlace::Memory& memory,
                                 const Machine& machine) const;
+  core::Result<void> check_planned(const Node& node, std::size_t output,
+                                   const tensor::Value& made) const;
   core::Result<void> run_call(std::size_t index, Frame& frame, InPlace::Memory& memory,
                               const Machine& machine) const;
 

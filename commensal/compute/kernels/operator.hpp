@@ -4,6 +4,7 @@
 #include <commensal/base/core/result.hpp>
 #include <commensal/compute/kernels/attributes.hpp>
 #include <commensal/compute/kernels/columns.hpp>
+#include <commensal/compute/kernels/memo.hpp>
 #include <commensal/compute/kernels/pack_store.hpp>
 #include <commensal/compute/kernels/pulse.hpp>
 #include <commensal/compute/tensor/arena.hpp>
@@ -32,8 +33,9 @@ struct Call {
   int output_count = 1;
   std::vector<TensorType> outputs;
   PackStore* store = nullptr;  // of `pack`; null: nothing is kept
-  Places unknown;       // of `infer`: inputs whose elements are not there yet, and read as zeros
-  mutable Pulse pulse;  // of plain loops, on the thread that runs the call
+  Places unknown = {};  // of `infer`: inputs whose elements are not there yet, and read as zeros
+  mutable Pulse pulse = Pulse();   // of plain loops, on the thread that runs the call
+  mutable Memo memo = {};          // of the kernel, on that thread
   mutable bool is_judged = false;  // whether the judge's plain loops have served it
 
   bool has(int i) const { return i < static_cast<int>(inputs.size()) && in_ptr(i) != nullptr; }
@@ -105,6 +107,7 @@ struct Judge {
   /// The bits of `run`, on several threads and over whole rows as far as it can; null: there is but
   /// `run`.
   KernelFn rows = nullptr;
+  bool rows_are_plain = false;  // element by element, as `run` does
   /// For calls that a kernel of cpu/ does not take.
   KernelFn best() const { return rows != nullptr ? rows : run; }
   ReadsFn reads = nullptr;
@@ -203,6 +206,8 @@ struct Operator {
   /// The inputs whose elements decide which elements of others are read, or the outputs' types.
   /// Absent: none if it is elementwise or a dot product, else all but the first.
   std::optional<Places> steering = {};
+  /// The inputs whose elements inference checks, beside those that shape. Absent: those that steer.
+  std::optional<Places> checked = {};
   bool canonical = false;  // the only NaN among its floats is the canonical one
   bool by_image = false;   // image i of the output is a function of image i of inputs in blocks
 
@@ -210,7 +215,8 @@ struct Operator {
   constexpr KernelFn fast() const { return cpu != nullptr ? cpu : judge->rows; }
   /// Whether it runs in the judge's loops where fast kernels are there: time is lost in it.
   constexpr bool is_plain() const {
-    return fast() == nullptr && judge->run != nullptr && kind != Kind::kConstant;
+    return cpu == nullptr && (judge->rows == nullptr || judge->rows_are_plain) &&
+           judge->run != nullptr && kind != Kind::kConstant;
   }
   /// Whether its elements decide which elements of other inputs are read.
   constexpr bool steers(std::size_t input) const {
@@ -221,6 +227,11 @@ struct Operator {
   constexpr std::optional<Places> shaped_by() const {
     if (judge->infer == nullptr || !domain.empty()) return std::nullopt;
     return !shaping && computes() ? Places{} : shaping;
+  }
+  /// Whether what is known of a call before it runs may depend on that input's elements.
+  constexpr bool reads_ahead(std::size_t input) const {
+    const auto shaping = shaped_by();
+    return !shaping || shaping->has(input) || (checked ? checked->has(input) : steers(input));
   }
   constexpr bool is_internal() const { return domain == kInternalDomain; }
 

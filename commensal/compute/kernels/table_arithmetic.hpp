@@ -110,7 +110,7 @@ inline constexpr Operator kArithmeticRows[] = {
      .batching = {batching::elementwise}},
     {.name = "Where", .since = 9, .inputs = {3, 3}, .judge = &ref::kWhere,
      .strings = Strings::kCodes, .codes = {kSecondAndThird, kFirst},
-     .batching = {batching::elementwise}, .steering = kFirst},
+     .batching = {batching::elementwise}, .steering = kFirst, .checked = kNone},
     {.name = "Xor", .inputs = {2, 2}, .judge = &ref::kLogicalXor,
      .batching = {batching::elementwise}},
 };

@@ -11,10 +11,10 @@ namespace commensal::kernels {
 inline constexpr Operator kAttentionRows[] = {
     {.name = "Attention", .since = 23, .until = 23, .inputs = {3, 6}, .outputs_max = 4,
      .kind = Kind::kReduction, .judge = &ref::kAttention, .cpu = cpu::onnx_attention,
-     .shaping = kNone},
+     .shaping = kNone, .checked = kNone},
     {.name = "Attention", .since = 24, .inputs = {3, 7}, .outputs_max = 4,
      .kind = Kind::kReduction, .judge = &ref::kAttention, .cpu = cpu::onnx_attention,
-     .shaping = kSeventh},
+     .shaping = kSeventh, .checked = kNone},
     {.name = "Gelu", .since = 20, .judge = &ref::kGelu, .cpu = cpu::gelu,
      .batching = {batching::elementwise}},
     {.name = "Mish", .since = 18, .judge = &ref::kMish, .cpu = cpu::mish,

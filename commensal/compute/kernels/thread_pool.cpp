@@ -128,7 +128,7 @@ void ThreadPool::yield() const {
   if (state_->pacer != nullptr && !state_->pacer->yield()) throw Stopped();
 }
 
-void ThreadPool::run(std::int64_t count, const std::function<void(std::int64_t)>& task) {
+void ThreadPool::run_each(std::int64_t count, const std::function<void(std::int64_t)>& task) {
   if (state_->workers.empty() || count <= 1) {
     for (std::int64_t i = 0; i < count; ++i) {
       yield();

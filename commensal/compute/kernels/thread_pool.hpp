@@ -84,13 +84,18 @@ class ThreadPool {
   /// Calls task(i) once for every i in [0, count), in any order, on any of the threads; returns
   /// when all are done. Tasks write disjoint outputs, so the bits do not depend on the split.
   /// A task throws nothing but Stopped.
-  void run(std::int64_t count, const std::function<void(std::int64_t)>& task);
+  template <class Task>
+  void run(std::int64_t count, const Task& task) {
+    run_each(count, std::cref(task));  // a reference: nothing is allocated
+  }
 
   /// For a task that takes longer than some milliseconds: yields to the burst's pacer in between.
   /// Thread-safety: the threads that run tasks.
   void yield() const;
 
  private:
+  void run_each(std::int64_t count, const std::function<void(std::int64_t)>& task);
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -4,6 +4,7 @@
 
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/compute/profile/profiler.hpp>
 #include <nlohmann/json.hpp>
 
@@ -86,6 +87,23 @@ TEST_F(ProfilerTest, TheTableNamesOperatorsInPlainLoops) {
   run(graph::Backend::kRef, judged);  // which is nothing but plain loops
   EXPECT_THAT(profile_text(profile_of(judged, {})),
               HasSubstr("In plain loops, as no fast kernel takes such calls: "));
+}
+
+// A row may have a fast kernel that does not take such a call.
+TEST_F(ProfilerTest, TheTableNamesWhatFastSessionsLeaveToPlainLoopsFastSessionsLeaveToPlainLoops) {
+  if (kernels::available_isas().empty()) GTEST_SKIP() << "no fast kernels here";
+  graph::testing::GraphMaker maker;
+  const graph::ValueId x = maker.input({4});
+  maker.output(maker.node("Max", std::vector<graph::ValueId>(9, x)));
+  Profiler profiler(clock_);
+  auto session = graph::Session::create(maker.finish(), {});
+  const auto input = tensor::Tensor::of<float>({4}, std::array{1.f, 2.f, 3.f, 4.f});
+  for (int i = 0; i < 2; ++i) {
+    profiler.begin_run();
+    ASSERT_TRUE(session->run({&input, 1}, {.tracer = &profiler}));
+    profiler.end_run();
+  }
+  EXPECT_THAT(profile_text(profile_of(profiler, {})), HasSubstr("In plain loops"));
 }
 
 TEST_F(ProfilerTest, TheTraceHasEveryNodeOfEveryRun) {

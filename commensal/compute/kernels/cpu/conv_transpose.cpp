@@ -173,7 +173,8 @@ void weave(std::span<const Strand> strands, float* to) {
 }
 
 /// One plane of the output, out of parts that differ in the last dimension alone.
-void spread(const ConvTranspose& conv, std::span<const Part> parts, std::int64_t plane, float* to) {
+void spread(Pulse& pulse, const ConvTranspose& conv, std::span<const Part> parts,
+            std::int64_t plane, float* to) {
   const auto last = static_cast<std::size_t>(conv.window.rank - 1);
   const Part& leading = parts.front();
   std::int64_t lines = 1;
@@ -192,6 +193,7 @@ void spread(const ConvTranspose& conv, std::span<const Part> parts, std::int64_t
       strands[i] = {part.sums.get() + (plane * lines + line) * width, part.first[last], width};
     }
     weave(strands, to + at);
+    pulse(conv.window.out[last]);
   }
 }
 
@@ -209,7 +211,8 @@ core::Result<void> run_parts(const ConvTranspose& conv, std::span<Part> parts, s
   }
   float* const y = output.mutable_data<float>().data();
   ws.threads.run(planes, [&](std::int64_t plane) {
-    spread(conv, parts, plane, y + plane * conv.window.out_elements());
+    Pulse pulse(&ws.threads);
+    spread(pulse, conv, parts, plane, y + plane * conv.window.out_elements());
   });
   for (Part& part : parts) part.sums = nullptr;
   return {};

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/pack_across.hpp>
+#include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
-#include <commensal/compute/kernels/cpu/transformer/pack_across.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/shape_inference/einsum.hpp>
 
@@ -121,6 +122,7 @@ class EinsumBlocks {
     const std::int64_t to_step = in_place ? to_rows.step() : kColumns;
     const Places from_rows(p_.rows, p_.left, row, high);
     const Places from_columns(p_.columns, p_.right, column, wide);
+    Pulse pulse(&threads);
     std::int64_t k = 0;
     do {  // once even for a depth of 0
       const std::int64_t deep = std::min(kDepth, depth_ - k);
@@ -128,7 +130,8 @@ class EinsumBlocks {
            Places(p_.depth, p_.left, k, deep), kernels_.tile_rows, scratch);
       pack(kernels_, b_ + Einsum::place(p_.batches, p_.right, batch), from_columns,
            Places(p_.depth, p_.right, k, deep), kernels_.tile_columns, scratch + right_);
-      multiply_packed({scratch, scratch + right_, high, wide, deep, k > 0, k + deep == depth_}, to,
+      multiply_packed(kernels_, pulse,
+                      {scratch, scratch + right_, high, wide, deep, k > 0, k + deep == depth_}, to,
                       to_step);
       k += deep;
       threads.yield();
@@ -139,36 +142,6 @@ class EinsumBlocks {
   }
 
  private:
-  struct Block {
-    const float *left, *right;
-    std::int64_t rows, columns, depth;
-    bool resume, finish;
-  };
-  void multiply_packed(const Block& block, float* to, std::int64_t to_step) const {
-    constexpr std::int64_t kStepsMax = 256;  // leaves room in the first cache
-    for (std::int64_t j = 0; j < block.columns; j += kernels_.tile_columns) {
-      GemmPanel g;
-      g.a_panel_step = block.depth * kernels_.tile_rows;
-      g.a_step = kernels_.tile_rows;
-      g.b_step = kernels_.tile_columns;
-      g.c = to + j;
-      g.c_step = to_step;
-      g.rows = block.rows;
-      g.columns =
-          static_cast<int>(std::min<std::int64_t>(kernels_.tile_columns, block.columns - j));
-      std::int64_t k = 0;
-      do {
-        g.depth = std::min(kStepsMax, block.depth - k);
-        g.a = block.left + k * g.a_step;
-        g.b = block.right + j * block.depth + k * g.b_step;
-        g.resume = block.resume || k > 0;
-        k += g.depth;
-        g.finish = block.finish && k == block.depth;
-        kernels_.gemm(g);
-      } while (k < block.depth);
-    }
-  }
-
   const Products& p_;
   const CpuKernels& kernels_;
   const float *a_, *b_;

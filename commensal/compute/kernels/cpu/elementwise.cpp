@@ -51,8 +51,9 @@ core::Result<void> variadic(Binary what, bool is_mean, const Judge& judge, const
     return judge.best()(call, outputs, ws);
   }
   if (outputs[0].elements() == 0) return {};
-  COMMENSAL_ASSIGN(const auto broadcast, shape_inference::Broadcast::of(call));
-  const BroadcastRows rows(broadcast, call);
+  COMMENSAL_ASSIGN(const auto broadcast,
+                   call.memo.of([&] { return shape_inference::Broadcast::of(call); }));
+  const BroadcastRows rows(*broadcast, call);
   const auto& kernels = kernels_for(ws.isa).binary;
   const BinaryFn fn = kernels[static_cast<std::size_t>(what)];
   std::array<const float*, BroadcastRows::kInputsMax> x{};

@@ -81,7 +81,8 @@ core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa)
 namespace {
 
 core::Result<bool> gemm_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const shape_inference::Gemm g, shape_inference::gemm_of(call));
+  COMMENSAL_ASSIGN(const auto parsed, call.memo.of([&] { return shape_inference::gemm_of(call); }));
+  const shape_inference::Gemm& g = *parsed;
   if (g.dtype != DType::kFloat32) return false;
   if (outputs[0].elements() == 0) return true;
   const MatrixColumns in_place(kernels_for(ws.isa), unpacked(call.in(1), ws),
@@ -123,7 +124,9 @@ core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa is
 namespace {
 
 core::Result<bool> matmul_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(shape_inference::MatMul mm, shape_inference::matmul_of(call));
+  COMMENSAL_ASSIGN(const auto parsed,
+                   call.memo.of([&] { return shape_inference::matmul_of(call); }));
+  const shape_inference::MatMul& mm = *parsed;
   if (mm.dtype != DType::kFloat32) return false;
   if (outputs[0].elements() == 0) return true;
   const CpuKernels& kernels = kernels_for(ws.isa);

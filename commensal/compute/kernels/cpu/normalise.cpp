@@ -128,7 +128,9 @@ core::Result<void> across(const shape_inference::Softmax& s, const float* x, flo
 
 core::Result<void> softmax_by(RowFn fn, const Call& call, Tensor& output, Workspace& ws,
                               const Judge& judge) {
-  COMMENSAL_ASSIGN(const shape_inference::Softmax s, shape_inference::softmax_of(call));
+  COMMENSAL_ASSIGN(const auto softmax,
+                   call.memo.of([&] { return shape_inference::softmax_of(call); }));
+  const shape_inference::Softmax& s = *softmax;
   if (s.type.dtype != DType::kFloat32) return judge.best()(call, {&output, 1}, ws);
   const std::int64_t length = s.view.length, elements = s.type.shape.elements();
   if (elements == 0) return {};

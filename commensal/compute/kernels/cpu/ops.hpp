@@ -36,6 +36,10 @@ core::Result<void> mean_variance_normalization(const Call& call, std::span<Tenso
                                                Workspace& ws);
 core::Result<void> rms_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
+// pads.cpp
+core::Result<void> center_crop_pad(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
 // pool.cpp
 core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws);
@@ -125,12 +129,10 @@ core::Result<void> resize(const Call& call, std::span<Tensor> outputs, Workspace
 core::Result<void> roi_align(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
 // movement.cpp
-core::Result<void> center_crop_pad(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> concat(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> depth_to_space(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> expand(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> gather(const Call& call, std::span<Tensor> outputs, Workspace& ws);
-core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> slice(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> space_to_depth(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> split(const Call& call, std::span<Tensor> outputs, Workspace& ws);

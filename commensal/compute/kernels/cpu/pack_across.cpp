@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/transformer/pack_across.hpp>
+#include <commensal/compute/kernels/cpu/pack_across.hpp>
 #include <cstring>
 
 namespace commensal::kernels::cpu {

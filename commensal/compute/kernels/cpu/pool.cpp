@@ -2,6 +2,7 @@
 // The pools, all but GlobalLpPool: planes of binary32, and what binary32 holds exactly.
 #include <algorithm>
 #include <array>
+#include <commensal/compute/kernels/cpu/folds.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
@@ -211,12 +212,20 @@ void for_planes(const Pool& pool, Workspace& ws, const Task& task) {
 }
 
 void average_whole_planes(const Pool& pool, const Call& call, Tensor& output, Workspace& ws) {
-  const CpuKernels& kernels = kernels_for(ws.isa);
+  const FoldKernel& fold = fold_kernels_for(ws.isa).of(Fold::kSum);
   const float* x = call.in(0).data<float>().data();
   float* y = output.mutable_data<float>().data();
   const std::int64_t plane = pool.window.in_elements();
+  constexpr std::int64_t kPiece = 1 << 20;
   for_planes(pool, ws, [&](std::int64_t i) {
-    const float mean = kernels.sum(x + i * plane, plane) / static_cast<float>(plane);
+    std::array<float, FoldKernel::kLanes> lanes;
+    std::int64_t at = 0;
+    do {  // once even for an empty plane
+      if (at > 0) ws.threads.yield();
+      fold.row(x + i * plane + at, std::min(kPiece, plane - at), nullptr, at == 0, lanes.data());
+      at += kPiece;
+    } while (at < plane);
+    const float mean = fold.total(lanes.data()) / static_cast<float>(plane);
     y[i] = mean != mean ? std::numeric_limits<float>::quiet_NaN() : mean;
   });
 }

@@ -157,4 +157,30 @@ core::Result<void> multiply(const ProductShape& shape, std::span<const Product> 
       });
 }
 
+void multiply_packed(const CpuKernels& kernels, Pulse& pulse, const PackedBlock& block, float* to,
+                     std::int64_t to_step) {
+  constexpr std::int64_t kDepthMax = 256;
+  for (std::int64_t j = 0; j < block.columns; j += kernels.tile_columns) {
+    GemmPanel g;
+    g.a_panel_step = block.depth * kernels.tile_rows;
+    g.a_step = kernels.tile_rows;
+    g.b_step = kernels.tile_columns;
+    g.c = to + j;
+    g.c_step = to_step;
+    g.rows = block.rows;
+    g.columns = static_cast<int>(std::min<std::int64_t>(kernels.tile_columns, block.columns - j));
+    std::int64_t k = 0;
+    do {  // once even for a depth of 0
+      g.depth = std::min(kDepthMax, block.depth - k);
+      g.a = block.left + k * g.a_step;
+      g.b = block.right + j * block.depth + k * g.b_step;
+      g.resume = block.resume || k > 0;
+      k += g.depth;
+      g.finish = block.finish && k == block.depth;
+      kernels.gemm(g);
+      pulse(block.rows * g.depth);
+    } while (k < block.depth);
+  }
+}
+
 }  // namespace commensal::kernels::cpu

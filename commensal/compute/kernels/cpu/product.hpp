@@ -100,4 +100,15 @@ struct ProductShape {
 core::Result<void> multiply(const ProductShape& shape, std::span<const Product> products,
                             Workspace& ws);
 
+/// Both packed: panels of tile_rows rows, and of tile_columns columns, `depth` deep.
+struct PackedBlock {
+  const float *left = nullptr, *right = nullptr;
+  std::int64_t rows = 0, columns = 0, depth = 0;
+  bool resume = false;  // the chains go on
+  bool finish = true;   // they end here
+};
+/// Element (r, c) to to[r * to_step + c], in pieces of depth that leave room in the first cache.
+void multiply_packed(const CpuKernels& kernels, Pulse& pulse, const PackedBlock& block, float* to,
+                     std::int64_t to_step);
+
 }  // namespace commensal::kernels::cpu

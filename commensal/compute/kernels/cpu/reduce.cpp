@@ -7,6 +7,7 @@
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <optional>
 
 namespace commensal::kernels::cpu {
 
@@ -37,28 +38,44 @@ struct Reduction {
   int axes_since = 18;  // opset from which the axes are an input
 };
 
-core::Result<ref::Folding> folding_of(const Call& call, int axes_since) {
-  COMMENSAL_ASSIGN(const auto axes, shape_inference::list_from(call, "axes", 1, axes_since));
-  COMMENSAL_ASSIGN(const std::int64_t noop, call.attributes->integer("noop_with_empty_axes", 0));
-  return ref::Folding::of(call, axes, true, noop != 0);
-}
+/// Without pieces the judge serves.
+struct Folded {
+  ref::Folding folding;
+  std::optional<FoldPieces> pieces;
 
-bool serves(const Call& call, const ref::Folding& folding) {
-  return call.in(0).dtype() == DType::kFloat32 && !folding.identity && call.in(0).elements() > 0 &&
-         FoldPieces::suit(folding);
-}
+  static core::Result<Folded> of(const Call& call, std::vector<std::int64_t> axes, bool noop,
+                                 Isa isa) {
+    Folded made;
+    COMMENSAL_ASSIGN(made.folding, ref::Folding::of(call, std::move(axes), true, noop));
+    if (call.in(0).dtype() == DType::kFloat32 && !made.folding.identity &&
+        call.in(0).elements() > 0 && FoldPieces::suit(made.folding)) {
+      made.pieces.emplace(made.folding, isa);
+    }
+    return made;
+  }
+  static core::Result<Folded> of(const Call& call, int axes_since, Isa isa) {
+    COMMENSAL_ASSIGN(auto axes, shape_inference::list_from(call, "axes", 1, axes_since));
+    COMMENSAL_ASSIGN(const std::int64_t noop, call.attributes->integer("noop_with_empty_axes", 0));
+    return of(call, std::move(axes), noop != 0, isa);
+  }
+  std::int64_t bytes() const {
+    return pieces ? sizeof(*this) + pieces->layout().bytes() : sizeof(*this);
+  }
+};
 
 core::Result<void> reduce(const Reduction& what, const Judge& judge, const Call& call,
                           Outputs outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto folding, folding_of(call, what.axes_since));
-  if (!serves(call, folding)) return judge.best()(call, outputs, ws);
+  COMMENSAL_ASSIGN(const auto folded,
+                   call.memo.of([&] { return Folded::of(call, what.axes_since, ws.isa); }));
+  if (!folded->pieces) return judge.best()(call, outputs, ws);
   const CpuKernels& kernels = kernels_for(ws.isa);
-  const FoldPieces pieces(folding, ws.isa);
+  const FoldPieces& pieces = *folded->pieces;
+  const auto count = static_cast<float>(folded->folding.count());
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
   pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
     pieces.fold(pulse, what.fold, x, piece, nullptr, y + piece.output);
-    finish(kernels, what.then, static_cast<float>(folding.count()), y + piece.output, piece.count);
+    finish(kernels, what.then, count, y + piece.output, piece.count);
   });
   return {};
 }
@@ -175,11 +192,16 @@ class LogSumExp {
 /// Where the largest (smallest) is. A row is gone through twice: what it is, then where.
 core::Result<void> places(bool largest, const Judge& judge, const Call& call, Outputs outputs,
                           Workspace& ws) {
-  COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", 0));
-  COMMENSAL_ASSIGN(const std::int64_t last, call.attributes->integer("select_last_index", 0));
-  COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, {axis}, true, false));
-  if (last != 0 || !serves(call, folding)) return judge.best()(call, outputs, ws);
-  const FoldPieces pieces(folding, ws.isa);
+  const auto parsed = [&]() -> core::Result<Folded> {
+    COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", 0));
+    COMMENSAL_ASSIGN(const std::int64_t last, call.attributes->integer("select_last_index", 0));
+    COMMENSAL_ASSIGN(Folded made, Folded::of(call, {axis}, false, ws.isa));
+    if (last != 0) made.pieces.reset();
+    return made;
+  };
+  COMMENSAL_ASSIGN(const auto folded, call.memo.of(parsed));
+  if (!folded->pieces) return judge.best()(call, outputs, ws);
+  const FoldPieces& pieces = *folded->pieces;
   const float* const x = call.in(0).data<float>().data();
   std::int64_t* const y = outputs[0].mutable_data<std::int64_t>().data();
   pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
@@ -191,9 +213,9 @@ core::Result<void> places(bool largest, const Judge& judge, const Call& call, Ou
 }  // namespace
 
 core::Result<void> reduce_log_sum_exp(const Call& call, Outputs outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto folding, folding_of(call, 18));
-  if (!serves(call, folding)) return ref::kReduceLogSumExp.best()(call, outputs, ws);
-  const FoldPieces pieces(folding, ws.isa);
+  COMMENSAL_ASSIGN(const auto folded, call.memo.of([&] { return Folded::of(call, 18, ws.isa); }));
+  if (!folded->pieces) return ref::kReduceLogSumExp.best()(call, outputs, ws);
+  const FoldPieces& pieces = *folded->pieces;
   const LogSumExp op(pieces, call.in(0).data<float>().data(), ws.isa);
   float* const y = outputs[0].mutable_data<float>().data();
   pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {

@@ -14,10 +14,7 @@ constexpr std::int64_t kTaskBytes = 65536;
 /// And the most of one, so that the others, and who wants the processor, need not wait.
 constexpr std::int64_t kPieceBytes = 1 << 20;
 
-/// One dimension of the output: how far apart its places are, in elements.
-struct Axis {
-  std::int64_t size = 1, in = 0, out = 0;
-};
+using Axis = CopyPlan::Axis;
 
 /// The dimensions that are more than 1, neighbours joined where both sides allow it.
 std::vector<Axis> axes_of(const StridedCopy& copy) {
@@ -219,36 +216,56 @@ bool copy_interleaved(const Bytes& bytes, const std::vector<Axis>& outer, const 
 
 }  // namespace
 
-void copy_strided(const StridedCopy& copy, std::int64_t size, const std::uint8_t* from,
-                  std::uint8_t* to, Workspace& ws) {
-  std::vector<Axis> axes = axes_of(copy);
-  const std::int64_t places = places_of(axes);
-  if (places == 0) return;
-  const Bytes bytes{from + copy.from * size, to + copy.to * size, size};
-  if (axes.empty()) axes.push_back({1, 1, 1});
-  const Axis last = axes.front();
-  axes.erase(axes.begin());
-  if (last.in == 1 && last.out == 1) return copy_runs(bytes, axes, last.size, ws.threads);
-  const auto along = std::ranges::find(axes, 1, &Axis::in);
-  if (along != axes.end() && last.in > 0 && last.out == 1) {
-    const Axis found = *along;
-    axes.erase(along);
-    if (copy_interleaved(bytes, axes, last, found, ws)) return;
-    return copy_matrices(bytes, axes, last, found, ws);
+StridedCopy same_places(const tensor::Shape& from, const tensor::Shape& to) {
+  const auto strides = tensor::strides_of(from);
+  StridedCopy copy;
+  for (int d = 0; d < to.rank(); ++d) {
+    copy.dims.push_back(to[d]);
+    copy.strides.push_back(strides[static_cast<std::size_t>(d)]);
+  }
+  return copy;
+}
+
+CopyPlan::CopyPlan(const StridedCopy& copy)
+    : from_(copy.from), to_(copy.to), outer_(axes_of(copy)) {
+  places_ = places_of(outer_);
+  if (outer_.empty()) outer_.push_back({1, 1, 1});
+  last_ = outer_.front();
+  outer_.erase(outer_.begin());
+  if (last_.out != 1 || last_.in <= 1) return;
+  if (const auto along = std::ranges::find(outer_, 1, &Axis::in); along != outer_.end()) {
+    along_ = *along;
+    outer_.erase(along);
+  }
+}
+
+void CopyPlan::run(std::int64_t size, const std::uint8_t* from, std::uint8_t* to,
+                   Workspace& ws) const {
+  if (places_ == 0) return;
+  const Bytes bytes{from + from_ * size, to + to_ * size, size};
+  if (last_.in == 1 && last_.out == 1) return copy_runs(bytes, outer_, last_.size, ws.threads);
+  if (along_) {
+    if (copy_interleaved(bytes, outer_, last_, *along_, ws)) return;
+    return copy_matrices(bytes, outer_, last_, *along_, ws);
   }
   const BlockFn block_fn = block_of(size);
-  const std::int64_t rows = places / last.size;
-  const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskBytes / 4 / (last.size * size), 1);
-  const std::int64_t part = kPieceBytes / 4 / size, parts = ceil_div(last.size, part);
+  const std::int64_t rows = places_ / last_.size;
+  const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskBytes / 4 / (last_.size * size), 1);
+  const std::int64_t part = kPieceBytes / 4 / size, parts = ceil_div(last_.size, part);
   ws.threads.run(ceil_div(rows, rows_a_task) * parts, [&](std::int64_t task) {
-    const std::int64_t begin = task % parts * part, count = std::min(part, last.size - begin);
+    const std::int64_t begin = task % parts * part, count = std::min(part, last_.size - begin);
     const std::int64_t first = task / parts * rows_a_task;
     for (std::int64_t i = first; i < std::min(rows, first + rows_a_task); ++i) {
-      const Offsets at = offsets_of(axes, i);
-      block_fn({1, count, 0, last.in, 0, last.out}, bytes.from + (at.in + begin * last.in) * size,
-               bytes.to + (at.out + begin * last.out) * size);
+      const Offsets at = offsets_of(outer_, i);
+      block_fn({1, count, 0, last_.in, 0, last_.out},
+               bytes.from + (at.in + begin * last_.in) * size,
+               bytes.to + (at.out + begin * last_.out) * size);
     }
   });
+}
+
+void CopyPlan::run(const Tensor& from, Tensor& to, Workspace& ws) const {
+  run(tensor::traits(to.dtype()).size, from.bytes().data(), to.mutable_bytes().data(), ws);
 }
 
 }  // namespace commensal::kernels::cpu

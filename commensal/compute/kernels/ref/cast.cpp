@@ -172,7 +172,7 @@ struct CastPlan {
   }
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
     if (to.dtype == DType::kString || has_small() || from.dtype == DType::kString) {
-      return run(call, outputs);
+      return run_judged(*this, call, outputs);
     }
     constexpr std::int64_t kPiece = 1 << 14;
     with_types([&]<class To, class From>() {

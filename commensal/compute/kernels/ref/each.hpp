@@ -26,6 +26,7 @@ inline void put(std::span<std::uint8_t> bytes, std::int64_t index, Scalar value)
 
 template <class Op>
 struct EachPlan {
+  static constexpr bool kPlainRows = true;
   Op op;
 
   static core::Result<EachPlan> make(const Call& call) {
@@ -33,6 +34,8 @@ struct EachPlan {
     return EachPlan{std::move(op)};
   }
   std::vector<TensorType> types() const { return op.types(); }
+  std::int64_t bytes() const requires requires(const Op& one) { one.bytes(); }
+  { return op.bytes(); }
   Scalar element(const Call& call, int output, std::int64_t index) const {
     return visit(typename Op::In{}, op.dtype,
                  [&]<class T>() { return op.template value<T>(call, output, index); });

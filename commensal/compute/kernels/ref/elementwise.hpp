@@ -215,7 +215,7 @@ struct ElementwisePlan {
 
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
     if (call.inputs.size() > shape_inference::BroadcastRows::kInputsMax) {
-      return run(call, outputs);
+      return run_judged(*this, call, outputs);
     }
     const shape_inference::BroadcastRows rows(broadcast, call);
     visit(typename Op::In{}, dtype, [&]<class T>() {

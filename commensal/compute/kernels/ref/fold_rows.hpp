@@ -202,6 +202,7 @@ class FoldLayout {
   std::int64_t inner() const { return inner_; }
   /// Where each run begins, from the first element of an output on.
   const std::vector<std::int64_t>& runs() const { return runs_; }
+  std::int64_t bytes() const { return std::ssize(runs_) * 8 + std::ssize(outer_) * 16; }
   /// Where the first element of outputs outer * inner() and on is.
   std::int64_t base(std::int64_t outer) const;
 

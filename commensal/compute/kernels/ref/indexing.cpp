@@ -74,6 +74,8 @@ struct OneHot {
 };
 
 struct OneHotPlan : MovementPlan<OneHot> {
+  static constexpr bool kHoldsElements = true;  // what is hot
+
   static core::Result<OneHotPlan> make(const Call& call) {
     COMMENSAL_ASSIGN(auto op, OneHot::make(call));
     return OneHotPlan{{std::move(op)}};

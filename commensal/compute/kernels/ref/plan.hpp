@@ -20,6 +20,10 @@
 ///       in any order, duplicates allowed
 ///   void run_rows(const Call&, std::span<Tensor> outputs, ThreadPool&) const;
 ///       (optional) the bits of `run`, sooner
+///   static constexpr bool kPlainRows = true;
+///       (optional) as `run` does, but on several threads
+///   static constexpr bool kHoldsElements = true;
+///       (optional) of other inputs than those that the row says shape it or are checked
 ///   and, where there is a reduction,
 ///   std::int64_t steps(const Call&, int output, std::int64_t index) const;
 ///   Scalar partial(const Call&, int output, std::int64_t index, std::int64_t steps) const;
@@ -30,6 +34,24 @@ Plan checked_plan(const Call& call) {
   auto made = Plan::make(call);
   core::check(made.has_value(), "infer accepted this call");
   return *std::move(made);
+}
+
+/// For runs: parsed once where the call's node keeps it.
+template <class Plan>
+core::Result<std::shared_ptr<const Plan>> kept_plan(const Call& call) {
+  if constexpr (requires { Plan::kHoldsElements; }) {
+    COMMENSAL_ASSIGN(auto plan, Plan::make(call));
+    return std::make_shared<const Plan>(std::move(plan));
+  } else {
+    return call.memo.of([&] { return Plan::make(call); });
+  }
+}
+
+/// For run_rows: where only `run` serves.
+template <class Plan>
+void run_judged(const Plan& plan, const Call& call, std::span<Tensor> outputs) {
+  call.is_judged = true;
+  plan.run(call, outputs);
 }
 
 template <class Plan>
@@ -51,15 +73,17 @@ constexpr Judge judge_of() {
   };
   made.run = [](const Call& call, std::span<Tensor> outputs, Workspace&) -> core::Result<void> {
     call.is_judged = true;
-    COMMENSAL_ASSIGN(const auto plan, Plan::make(call));
-    plan.run(call, outputs);
+    COMMENSAL_ASSIGN(const auto plan, kept_plan<Plan>(call));
+    plan->run(call, outputs);
     return {};
   };
   if constexpr (RunsRows<Plan>) {
+    if constexpr (requires { Plan::kPlainRows; }) made.rows_are_plain = Plan::kPlainRows;
     made.rows = [](const Call& call, std::span<Tensor> outputs,
                    Workspace& ws) -> core::Result<void> {
-      COMMENSAL_ASSIGN(const auto plan, Plan::make(call));
-      plan.run_rows(call, outputs, ws.threads);
+      if constexpr (requires { Plan::kPlainRows; }) call.is_judged = Plan::kPlainRows;
+      COMMENSAL_ASSIGN(const auto plan, kept_plan<Plan>(call));
+      plan->run_rows(call, outputs, ws.threads);
       return {};
     };
   }

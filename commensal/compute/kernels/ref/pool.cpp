@@ -17,6 +17,8 @@ constexpr std::int64_t kPieceTaps = 1 << 14, kOne = 1;  // of what a thread take
 
 template <bool kGlobal>
 struct AveragePlan : PoolPlan {
+  static constexpr bool kPlainRows = true;
+
   static core::Result<AveragePlan> make(const Call& call) {
     COMMENSAL_TRY(shape_inference::check_dtype<Floats>(call, 0));
     COMMENSAL_ASSIGN(const auto pool, kGlobal ? shape_inference::global_pool_of(call)
@@ -129,6 +131,7 @@ struct MaxPlan : PoolPlan {
     fill(call, outputs, 0, outputs[0].elements());
   }
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    call.is_judged = !kGlobal || indices;
     const std::int64_t piece = kPieceTaps / std::max(pool.window.taps(), kOne);
     in_pieces(call, threads, outputs[0].elements(), piece,
               [&](const Call& own, std::int64_t from, std::int64_t to) {

@@ -72,10 +72,10 @@ struct ReducePlan {
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
     const bool serves =
         !folding.identity && call.in(0).elements() > 0 && FoldLayout::suits(folding);
-    if (!serves) return run(call, outputs);
-    const FoldLayout layout(folding);
+    if (!serves) return run_judged(*this, call, outputs);
+    const auto layout = *call.memo.of([&] { return core::Result<FoldLayout>(folding); });
     visit(typename Op::In{}, dtype, [&]<class T>() {
-      layout.make(threads, *this, call.in(0).data<T>().data(), outputs[0].mutable_data<T>());
+      layout->make(threads, *this, call.in(0).data<T>().data(), outputs[0].mutable_data<T>());
     });
   }
   template <class T>
@@ -272,7 +272,9 @@ struct ArgPlan {
     });
   }
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
-    if (call.in(0).elements() == 0 || !FoldLayout::suits(folding)) return run(call, outputs);
+    if (call.in(0).elements() == 0 || !FoldLayout::suits(folding)) {
+      return run_judged(*this, call, outputs);
+    }
     const FoldLayout layout(folding);
     visit(Numbers{}, dtype, [&]<class T>() {
       layout.make(threads, *this, call.in(0).data<T>().data(),

@@ -127,7 +127,9 @@ inline void fill_elements(ThreadPool& threads, Tensor& to, std::uint64_t bits) {
   const auto bytes = to.mutable_bytes();
   const auto size = static_cast<std::size_t>(tensor::traits(to.dtype()).size);
   std::uint8_t pattern[kPattern];
-  for (std::size_t i = 0; i < kPattern; i += size) std::memcpy(pattern + i, &bits, size);
+  for (std::size_t i = 0; i < std::min(kPattern, bytes.size()); i += size) {
+    std::memcpy(pattern + i, &bits, size);
+  }
   const auto all = static_cast<std::int64_t>(bytes.size());
   threads.run((all + kRunBytes - 1) / kRunBytes, [&](std::int64_t task) {
     const std::int64_t end = std::min(all, (task + 1) * kRunBytes);

@@ -217,9 +217,9 @@ void for_inputs_that_do_not_shape(const F& f) {
 }
 
 // A planned graph infers such a node once and for all.
-TEST(Infer, LooksAtNoElementsButOfInputsThatSteerOrShape) {
+TEST(Infer, LooksAtNoElementsButOfInputsThatItChecksOrThatShape) {
   for_inputs_that_do_not_shape([](const Sample& sample, std::size_t i) {
-    if (SampleCall(sample).op().steers(i)) return;
+    if (SampleCall(sample).op().reads_ahead(i)) return;
     for (const std::uint8_t each : {0x00, 0x01, 0x7f, 0xff}) {
       expect_no_elements_read(sample, i, each, false);
     }

@@ -111,7 +111,9 @@ inline std::optional<Sample> random_bending(Draw& draw, const Tensor& like) {
   if (draw.one_in(3)) {
     const std::int64_t axes = draw.number(2, 3), batch = draw.number(0, 3);
     Ints size = {batch, draw.number(1, 3)};
-    for (std::int64_t d = 0; d < axes; ++d) size.push_back(draw.number(1, d + 1 == axes ? 70 : 5));
+    const std::int64_t width = draw.one_in(8) ? 2500 : 70;
+    for (std::int64_t d = 0; d < axes; ++d)
+      size.push_back(draw.number(1, d + 1 == axes ? width : 5));
     const Blend blend = random_blend(draw);
     return Sample{"AffineGrid",
                   20,

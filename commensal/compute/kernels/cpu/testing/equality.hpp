@@ -53,6 +53,7 @@ struct Case {
   std::vector<Tensor> inputs;
   std::vector<int> constants;  // inputs that may be packed
   int outputs = 1;
+  bool serves = false;  // it must: else plain loops may be compared with themselves
 };
 
 /// What a list of cases is handed to: one of the back ends' comparisons with ref/.
@@ -94,9 +95,11 @@ class CaseRunner {
       for (int threads = 1; threads <= 4; ++threads) {
         ThreadPool pool(threads);
         SCOPED_TRACE(fmt::format("{} {} threads={}", test_.name, name_of(isa), threads));
+        call_.is_judged = false;
         expect_same(run(operator_->fast(), pool, isa, nullptr), expected);
         if (packed != nullptr)
           expect_same(run(operator_->fast(), pool, isa, packed.get()), expected);
+        EXPECT_FALSE(test_.serves && call_.is_judged) << "by plain loops";
         if (::testing::Test::HasFailure()) return;
       }
     }

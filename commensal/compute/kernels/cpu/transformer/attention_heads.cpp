@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/transformer/attention_heads.hpp>
 #include <commensal/compute/kernels/cpu/transformer/weighted_row.hpp>
@@ -77,39 +78,12 @@ class Attention {
     floats_ += round_up(floats, 16) + 16;
   }
 
-  /// A product with packed operands, in blocks of depth that leave room in the first cache.
-  void multiply(Pulse& pulse, const float* left, const float* right, std::int64_t rows,
-                std::int64_t columns, std::int64_t depth, float* to, std::int64_t to_step) const {
-    constexpr std::int64_t kDepthMax = 256;
-    for (std::int64_t j = 0; j < columns; j += kernels_.tile_columns) {
-      GemmPanel g;
-      g.a_panel_step = depth * kernels_.tile_rows;
-      g.a_step = kernels_.tile_rows;
-      g.b_step = kernels_.tile_columns;
-      g.c = to + j;
-      g.c_step = to_step;
-      g.rows = rows;
-      g.columns = static_cast<int>(std::min<std::int64_t>(kernels_.tile_columns, columns - j));
-      std::int64_t k = 0;
-      do {  // once even for a depth of 0
-        g.depth = std::min(kDepthMax, depth - k);
-        g.a = left + k * g.a_step;
-        g.b = right + j * depth + k * g.b_step;
-        g.resume = k > 0;
-        k += g.depth;
-        g.finish = k == depth;
-        kernels_.gemm(g);
-        pulse(rows * g.depth);
-      } while (k < depth);
-    }
-  }
-
   void scores_of(Pulse& pulse, const MatrixView& q, std::int64_t rows, float* scratch) const {
     pack_across(kernels_, q, rows, a_.depth, kernels_.tile_rows, scratch + q_);
     const std::int64_t packed = packed_across_floats(rows, a_.depth, kernels_.tile_rows);
     if (a_.prepare) a_.prepare(scratch + q_, packed);
-    multiply(pulse, scratch + q_, scratch + k_, rows, a_.keys, a_.depth, scratch + scores_,
-             score_step_);
+    multiply_packed(kernels_, pulse, {scratch + q_, scratch + k_, rows, a_.keys, a_.depth},
+                    scratch + scores_, score_step_);
   }
 
   /// Rows with subnormal weights are put aside: the product, whose tiles they would slow down by
@@ -135,7 +109,8 @@ class Attention {
                      std::int64_t out_step) const {
     pack_across(kernels_, {scratch + scores_, score_step_, 1}, rows, a_.keys, kernels_.tile_rows,
                 scratch + weights_);
-    multiply(pulse, scratch + weights_, scratch + v_, rows, a_.columns, a_.keys, out, out_step);
+    multiply_packed(kernels_, pulse, {scratch + weights_, scratch + v_, rows, a_.columns, a_.keys},
+                    out, out_step);
   }
 
   const AttentionHeads& a_;

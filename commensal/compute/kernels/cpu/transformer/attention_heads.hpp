@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/kernels/cpu/transformer/pack_across.hpp>
+#include <commensal/compute/kernels/cpu/pack_across.hpp>
 #include <functional>
 
 namespace commensal::kernels::cpu {
