@@ -19,6 +19,7 @@
 #include <commensal/compute/kernels/cpu/gemm_narrow-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
+#include <type_traits>
 #include <utility>
 
 HWY_BEFORE_NAMESPACE();
@@ -28,84 +29,88 @@ namespace commensal::kernels::cpu::HWY_NAMESPACE {
 inline constexpr int kTileVectors = 3;
 
 /// The accumulators of kRows x kVectors, in memory order.
-template <int kRows, int kVectors>
+template <class T, int kRows, int kVectors>
 struct Tile {
-  V acc[kRows][kVectors];
+  static constexpr LanesOf<T> d = {};
+  static constexpr int kWidth = kLanesOf<T>;
+  VectorOf<T> acc[kRows][kVectors];
 
   HWY_INLINE void clear() {
     COMMENSAL_UNROLL
     for (int r = 0; r < kRows; ++r) {
       COMMENSAL_UNROLL
-      for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Zero(kFloats);
+      for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Zero(d);
     }
   }
-  HWY_INLINE void load(const float* c, std::int64_t step, int last) {
+  HWY_INLINE void load(const T* c, std::int64_t step, int last) {
     COMMENSAL_UNROLL
     for (int r = 0; r < kRows; ++r) {
       COMMENSAL_UNROLL
       for (int v = 0; v + 1 < kVectors; ++v) {
-        acc[r][v] = hn::LoadU(kFloats, c + r * step + v * kLanes);
+        acc[r][v] = hn::LoadU(d, c + r * step + v * kWidth);
       }
-      acc[r][kVectors - 1] = load_first(last, c + r * step + (kVectors - 1) * kLanes);
+      acc[r][kVectors - 1] = load_first(last, c + r * step + (kVectors - 1) * kWidth);
     }
   }
-  HWY_INLINE void store(float* c, std::int64_t step, int last) const {
+  HWY_INLINE void store(T* c, std::int64_t step, int last) const {
     COMMENSAL_UNROLL
     for (int r = 0; r < kRows; ++r) {
       COMMENSAL_UNROLL
       for (int v = 0; v + 1 < kVectors; ++v) {
-        hn::StoreU(acc[r][v], kFloats, c + r * step + v * kLanes);
+        hn::StoreU(acc[r][v], d, c + r * step + v * kWidth);
       }
-      store_first(last, acc[r][kVectors - 1], c + r * step + (kVectors - 1) * kLanes);
+      store_first(last, acc[r][kVectors - 1], c + r * step + (kVectors - 1) * kWidth);
     }
   }
 };
 
-template <int kRows, int kVectors>
-HWY_INLINE void finish_tile(const GemmPanel& g, std::int64_t row, int last,
-                            Tile<kRows, kVectors>& tile) {
-  const bool scaled = g.alpha != 1.0f;
-  const V alpha = hn::Set(kFloats, g.alpha);
+template <class T, int kRows, int kVectors>
+HWY_INLINE void finish_tile(const GemmPanelOf<T>& g, std::int64_t row, int last,
+                            Tile<T, kRows, kVectors>& tile) {
+  constexpr LanesOf<T> d = {};
+  constexpr int kWidth = kLanesOf<T>;
+  const bool scaled = g.alpha != 1;
+  const auto alpha = hn::Set(d, g.alpha);
   COMMENSAL_UNROLL
   for (int r = 0; r < kRows; ++r) {
-    const float* bias = g.bias == nullptr ? nullptr : g.bias + (row + r) * g.bias_row_step;
-    const V same =
-        bias == nullptr || g.bias_column_step != 0 ? hn::Zero(kFloats) : hn::Set(kFloats, *bias);
+    const T* bias = g.bias == nullptr ? nullptr : g.bias + (row + r) * g.bias_row_step;
+    const auto same = bias == nullptr || g.bias_column_step != 0 ? hn::Zero(d) : hn::Set(d, *bias);
     COMMENSAL_UNROLL
     for (int v = 0; v < kVectors; ++v) {
-      V x = tile.acc[r][v];
+      auto x = tile.acc[r][v];
       if (scaled) x = hn::Mul(alpha, x);
-      V b = same;
+      auto b = same;
       if (bias != nullptr && g.bias_column_step != 0) {
-        b = v + 1 < kVectors ? hn::LoadU(kFloats, bias + v * kLanes)
-                             : load_first(last, bias + v * kLanes);
+        b = v + 1 < kVectors ? hn::LoadU(d, bias + v * kWidth)
+                             : load_first(last, bias + v * kWidth);
       }
-      tile.acc[r][v] = canonical(hn::Add(x, hn::Add(b, hn::Zero(kFloats))));  // -0 counts as +0
+      tile.acc[r][v] = canonical(hn::Add(x, hn::Add(b, hn::Zero(d))));  // -0 counts as +0
     }
   }
 }
 
 /// Rows [row, row + kRows); kPanels panels of a, of which each has kRows / kPanels rows.
-template <int kRows, int kVectors, int kPanels = 1>
-HWY_NOINLINE void gemm_tile(const GemmPanel& g, std::int64_t row) {
-  constexpr int kPanelRows = kRows / kPanels;
-  const int last = g.columns - (kVectors - 1) * kLanes;
-  float* const c = g.c + row * g.c_step;
-  Tile<kRows, kVectors> tile;
+template <class T, int kRows, int kVectors, int kPanels = 1>
+HWY_NOINLINE void gemm_tile(const GemmPanelOf<T>& g, std::int64_t row) {
+  constexpr LanesOf<T> d = {};
+  constexpr int kWidth = kLanesOf<T>, kPanelRows = kRows / kPanels;
+  const int last = g.columns - (kVectors - 1) * kWidth;
+  T* const c = g.c + row * g.c_step;
+  Tile<T, kRows, kVectors> tile;
   if (g.resume) {
     tile.load(c, g.c_step, last);
   } else {
     tile.clear();
   }
-  const float* a = g.a + row / kTileRows * g.a_panel_step;
-  const float* b = g.b;
+  const T* a = g.a + row / kTileRows * g.a_panel_step;
+  const T* b = g.b;
   for (std::int64_t k = 0; k < g.depth; ++k, a += g.a_step, b += g.b_step) {
-    V right[kVectors];
+    VectorOf<T> right[kVectors];
     COMMENSAL_UNROLL
-    for (int v = 0; v < kVectors; ++v) right[v] = hn::LoadU(kFloats, b + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) right[v] = hn::LoadU(d, b + v * kWidth);
     COMMENSAL_UNROLL
     for (int r = 0; r < kRows; ++r) {
-      const V left = hn::Set(kFloats, a[r / kPanelRows * g.a_panel_step + r % kPanelRows]);
+      const auto left = hn::Set(d, a[r / kPanelRows * g.a_panel_step + r % kPanelRows]);
       COMMENSAL_UNROLL
       for (int v = 0; v < kVectors; ++v) {
         tile.acc[r][v] = hn::MulAdd(left, right[v], tile.acc[r][v]);
@@ -116,23 +121,29 @@ HWY_NOINLINE void gemm_tile(const GemmPanel& g, std::int64_t row) {
   tile.store(c, g.c_step, last);
 }
 
-using TileFn = void (*)(const GemmPanel&, std::int64_t row);
+template <class T>
+using TileFn = void (*)(const GemmPanelOf<T>&, std::int64_t row);
 
-template <int kVectors, int... kRowsLess1>
-constexpr std::array<TileFn, kTileRows> tiles_of(std::integer_sequence<int, kRowsLess1...>) {
-  return {gemm_tile<kRowsLess1 + 1, kVectors>...};
+template <class T, int kVectors, int... kRowsLess1>
+constexpr std::array<TileFn<T>, kTileRows> tiles_of(std::integer_sequence<int, kRowsLess1...>) {
+  return {gemm_tile<T, kRowsLess1 + 1, kVectors>...};
 }
 inline constexpr auto kRowCounts = std::make_integer_sequence<int, kTileRows>();
-inline constexpr std::array<std::array<TileFn, kTileRows>, kTileVectors> kTiles = {
-    tiles_of<1>(kRowCounts), tiles_of<2>(kRowCounts), tiles_of<3>(kRowCounts)};
+template <class T>
+inline constexpr std::array<std::array<TileFn<T>, kTileRows>, kTileVectors> kTiles = {
+    tiles_of<T, 1>(kRowCounts), tiles_of<T, 2>(kRowCounts), tiles_of<T, 3>(kRowCounts)};
 
-inline void gemm(const GemmPanel& g) {
-  const int vectors = (g.columns + kLanes - 1) / kLanes;
-  const auto& tiles = kTiles[static_cast<std::size_t>(vectors - 1)];
-  std::int64_t row = g.columns <= kNarrowColumnsMax ? gemm_narrow(g) : 0;
+template <class T>
+void gemm(const GemmPanelOf<T>& g) {
+  const int vectors = (g.columns + kLanesOf<T> - 1) / kLanesOf<T>;
+  const auto& tiles = kTiles<T>[static_cast<std::size_t>(vectors - 1)];
+  std::int64_t row = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    if (g.columns <= kNarrowColumnsMax) row = gemm_narrow(g);
+  }
   if (vectors == 1) {
     for (; row + 2 * kTileRows <= g.rows; row += 2 * kTileRows) {
-      gemm_tile<2 * kTileRows, 1, 2>(g, row);
+      gemm_tile<T, 2 * kTileRows, 1, 2>(g, row);
     }
   }
   for (; row < g.rows; row += kTileRows) {

@@ -6,6 +6,7 @@
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/shape_inference/gemm.hpp>
+#include <type_traits>
 #include <vector>
 
 namespace commensal::kernels::cpu {
@@ -14,46 +15,54 @@ namespace {
 
 using tensor::DType;
 
+template <class T>
+core::Result<std::shared_ptr<float>> room_for(Workspace& ws, std::int64_t elements) {
+  constexpr auto kFloatsIn = static_cast<std::int64_t>(sizeof(T) / sizeof(float));
+  return floats_from(ws.arena, std::max<std::int64_t>(elements * kFloatsIn, 1));
+}
+
 /// Left matrices ready for `multiply`: `count` of rows x depth, row-major, one after another, or
 /// transposed (depth x rows). Keeps what it had to copy.
+template <class T>
 struct LeftMatrices {
-  Rows first;
-  std::int64_t floats = 0;  // from one to the next
+  RowsOf<T> first;
+  std::int64_t apart = 0;  // elements from one to the next
   std::shared_ptr<float> packed;
 
-  Rows at(std::int64_t i) const { return {first.data + i * floats, first.panel_step, first.step}; }
+  RowsOf<T> at(std::int64_t i) const {
+    return {first.data + i * apart, first.panel_step, first.step};
+  }
 
-  static core::Result<LeftMatrices> of(Workspace& ws, const float* a, std::int64_t count,
+  static core::Result<LeftMatrices> of(Workspace& ws, const T* a, std::int64_t count,
                                        std::int64_t rows, std::int64_t depth, bool transposed) {
     const CpuKernels& kernels = kernels_for(ws.isa);
     if (rows == 1 || transposed) {  // as they lie
       return LeftMatrices{{a, kernels.tile_rows, rows == 1 ? 1 : rows}, rows * depth, nullptr};
     }
-    const std::int64_t floats = packed_rows_floats(kernels, rows, depth);
-    COMMENSAL_ASSIGN(const auto packed,
-                     floats_from(ws.arena, std::max<std::int64_t>(count * floats, 1)));
+    const std::int64_t apart = packed_rows_floats(kernels, rows, depth);
+    COMMENSAL_ASSIGN(const auto packed, room_for<T>(ws, count * apart));
+    T* const to = reinterpret_cast<T*>(packed.get());
     // In pieces of whole panels, so that all threads copy.
     const std::int64_t panels = (rows + kernels.tile_rows - 1) / kernels.tile_rows;
     ws.threads.run(count * panels, [&](std::int64_t i) {
       const std::int64_t row = i % panels * kernels.tile_rows, matrix = i / panels;
       pack_rows(kernels, a + (matrix * rows + row) * depth,
                 std::min<std::int64_t>(kernels.tile_rows, rows - row), depth, depth, 1,
-                packed.get() + matrix * floats + row * depth);
+                to + matrix * apart + row * depth);
     });
-    return LeftMatrices{
-        {packed.get(), depth * kernels.tile_rows, kernels.tile_rows}, floats, packed};
+    return LeftMatrices{{to, depth * kernels.tile_rows, kernels.tile_rows}, apart, packed};
   }
 };
 
 bool is_float32(const Tensor& t) { return t.dtype() == DType::kFloat32; }
 
 /// beta * C; C itself where beta is 1 (rounding once more changes nothing).
-core::Result<std::shared_ptr<float>> scaled(const Tensor& c, float beta, Workspace& ws) {
-  COMMENSAL_ASSIGN(std::shared_ptr<float> made,
-                   floats_from(ws.arena, std::max<std::int64_t>(c.elements(), 1)));
-  float* to = made.get();
+template <class T>
+core::Result<std::shared_ptr<float>> scaled(const Tensor& c, T beta, Workspace& ws) {
+  COMMENSAL_ASSIGN(std::shared_ptr<float> made, room_for<T>(ws, c.elements()));
+  T* to = reinterpret_cast<T*>(made.get());
   Pulse pulse(&ws.threads);
-  for (const float x : c.data<float>()) {
+  for (const T x : c.data<T>()) {
     pulse();
     *to++ = beta * x;
   }
@@ -61,8 +70,18 @@ core::Result<std::shared_ptr<float>> scaled(const Tensor& c, float beta, Workspa
 }
 
 // Where b is packed, its elements are never read: they may still be in their file.
-const float* unpacked(const Tensor& b, const Workspace& ws) {
-  return ws.packed == nullptr ? b.data<float>().data() : nullptr;
+template <class T>
+const T* unpacked(const Tensor& b, const Workspace& ws) {
+  return ws.packed == nullptr ? b.data<T>().data() : nullptr;
+}
+/// What was packed when the model was loaded; null where nothing was.
+template <class T>
+const ColumnSourceOf<T>* packed_columns(const Workspace& ws) {
+  if constexpr (std::is_same_v<T, float>) {
+    return static_cast<const PackedColumns*>(ws.packed);
+  } else {
+    return nullptr;  // only floats are
+  }
 }
 
 }  // namespace
@@ -80,30 +99,38 @@ core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa)
 
 namespace {
 
-core::Result<bool> gemm_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto parsed, call.memo.of([&] { return shape_inference::gemm_of(call); }));
-  const shape_inference::Gemm& g = *parsed;
-  if (g.dtype != DType::kFloat32) return false;
-  if (outputs[0].elements() == 0) return true;
-  const MatrixColumns in_place(kernels_for(ws.isa), unpacked(call.in(1), ws),
-                               g.transpose_b ? 1 : g.n, g.transpose_b ? g.k : 1);
-  COMMENSAL_ASSIGN(const LeftMatrices left, LeftMatrices::of(ws, call.in(0).data<float>().data(), 1,
-                                                             g.m, g.k, g.transpose_a));
-  Product product{
-      .a = left.first, .b = &in_place, .c = outputs[0].mutable_data<float>().data(), .c_step = g.n};
-  if (ws.packed != nullptr) product.b = static_cast<const PackedColumns*>(ws.packed);
+template <class T>
+core::Result<void> gemm_by(const shape_inference::Gemm& g, const Call& call, Tensor& output,
+                           Workspace& ws) {
+  const MatrixColumnsOf<T> in_place(kernels_for(ws.isa), unpacked<T>(call.in(1), ws),
+                                    g.transpose_b ? 1 : g.n, g.transpose_b ? g.k : 1);
+  COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, call.in(0).data<T>().data(), 1, g.m,
+                                                        g.k, g.transpose_a));
+  ProductOf<T> product{
+      .a = left.first, .b = &in_place, .c = output.mutable_data<T>().data(), .c_step = g.n};
+  if (ws.packed != nullptr) product.b = packed_columns<T>(ws);
   std::shared_ptr<float> beta_c;
   if (g.has_c) {
-    product.bias = call.in(2).data<float>().data();
+    product.bias = call.in(2).data<T>().data();
     if (g.beta != 1) {
-      COMMENSAL_ASSIGN(beta_c, scaled(call.in(2), g.beta, ws));
-      product.bias = beta_c.get();
+      COMMENSAL_ASSIGN(beta_c, scaled(call.in(2), T{g.beta}, ws));
+      product.bias = reinterpret_cast<const T*>(beta_c.get());
     }
     product.bias_row_step = g.c_row;
     product.bias_column_step = static_cast<int>(g.c_column);
   }
-  COMMENSAL_TRY(
-      multiply({.rows = g.m, .depth = g.k, .columns = g.n, .alpha = g.alpha}, {&product, 1}, ws));
+  const ProductShape shape{.rows = g.m, .depth = g.k, .columns = g.n, .alpha = g.alpha};
+  return multiply(shape, std::span<const ProductOf<T>>(&product, 1), ws);
+}
+
+core::Result<bool> gemm_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const auto parsed, call.memo.of([&] { return shape_inference::gemm_of(call); }));
+  const shape_inference::Gemm& g = *parsed;
+  const bool is_single = g.dtype == DType::kFloat32;
+  if (!is_single && g.dtype != DType::kFloat64) return false;
+  if (outputs[0].elements() == 0) return true;
+  COMMENSAL_TRY(is_single ? gemm_by<float>(g, call, outputs[0], ws)
+                          : gemm_by<double>(g, call, outputs[0], ws));
   return true;
 }
 
@@ -123,38 +150,47 @@ core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa is
 
 namespace {
 
-core::Result<bool> matmul_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto parsed,
-                   call.memo.of([&] { return shape_inference::matmul_of(call); }));
-  const shape_inference::MatMul& mm = *parsed;
-  if (mm.dtype != DType::kFloat32) return false;
-  if (outputs[0].elements() == 0) return true;
+template <class T>
+core::Result<void> matmul_by(const shape_inference::MatMul& mm, const Call& call, Tensor& output,
+                             Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
-  const float* a = call.in(0).data<float>().data();
-  const float* b = unpacked(call.in(1), ws);
-  float* const y = outputs[0].mutable_data<float>().data();
+  const T* a = call.in(0).data<T>().data();
+  const T* b = unpacked<T>(call.in(1), ws);
+  T* const y = output.mutable_data<T>().data();
   std::int64_t batches = mm.batches, rows = mm.m;
   const bool one_b = call.in(1).shape().rank() <= 2;
   if (one_b) rows *= batches, batches = 1;  // all rows of A meet the same matrix
   const std::int64_t a_count = call.in(0).elements() / std::max<std::int64_t>(rows * mm.k, 1);
-  COMMENSAL_ASSIGN(const LeftMatrices left,
-                   LeftMatrices::of(ws, a, std::max<std::int64_t>(a_count, 1), rows, mm.k, false));
+  COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, a, std::max<std::int64_t>(a_count, 1),
+                                                        rows, mm.k, false));
   const ProductShape shape{.rows = rows, .depth = mm.k, .columns = mm.n};
   constexpr std::int64_t kAtOnce = 1 << 12;  // what lists them takes time and memory too
-  std::vector<MatrixColumns> columns;
-  std::vector<Product> products;
+  std::vector<MatrixColumnsOf<T>> columns;
+  std::vector<ProductOf<T>> products;
   columns.reserve(static_cast<std::size_t>(std::min(batches, kAtOnce)));
   for (std::int64_t i = 0; i < batches; ++i) {
     const std::int64_t from_a = one_b || mm.k == 0 ? 0 : mm.a_matrix(i);
     columns.emplace_back(kernels, b + (one_b ? 0 : mm.b_matrix(i)) * mm.k * mm.n, mm.n, 1);
     products.push_back(
         {.a = left.at(from_a), .b = &columns.back(), .c = y + i * rows * mm.n, .c_step = mm.n});
-    if (ws.packed != nullptr) products[0].b = static_cast<const PackedColumns*>(ws.packed);
+    if (ws.packed != nullptr) products[0].b = packed_columns<T>(ws);
     if (i + 1 < batches && columns.size() < kAtOnce) continue;
     COMMENSAL_TRY(multiply(shape, products, ws));
     columns.clear();
     products.clear();
   }
+  return {};
+}
+
+core::Result<bool> matmul_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const auto parsed,
+                   call.memo.of([&] { return shape_inference::matmul_of(call); }));
+  const shape_inference::MatMul& mm = *parsed;
+  const bool is_single = mm.dtype == DType::kFloat32;
+  if (!is_single && mm.dtype != DType::kFloat64) return false;
+  if (outputs[0].elements() == 0) return true;
+  COMMENSAL_TRY(is_single ? matmul_by<float>(mm, call, outputs[0], ws)
+                          : matmul_by<double>(mm, call, outputs[0], ws));
   return true;
 }
 

@@ -12,26 +12,28 @@ namespace commensal::kernels::cpu {
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// A product of `rows` x `depth` by `depth` x `columns`, for at most `tile_columns` columns.
-/// Every output is one chain of fused multiply-adds over depth, ascending.
-struct GemmPanel {
-  const float* a = nullptr;  // element (r, k) at a[(r / R) * a_panel_step + k * a_step + r % R],
+/// A product of `rows` x `depth` by `depth` x `columns`, for at most `tile_columns` columns (half
+/// as many doubles). Every output is one chain of fused multiply-adds over depth, ascending.
+template <class T>
+struct GemmPanelOf {
+  const T* a = nullptr;  // element (r, k) at a[(r / R) * a_panel_step + k * a_step + r % R],
   std::int64_t a_panel_step = 0;  // where R is tile_rows
   std::int64_t a_step = 0;
-  const float* b = nullptr;  // element (k, j) at b[k * b_step + j]; readable in whole vectors
+  const T* b = nullptr;  // element (k, j) at b[k * b_step + j]; readable in whole vectors
   std::int64_t b_step = 0;
-  float* c = nullptr;  // element (r, j) at c[r * c_step + j]
+  T* c = nullptr;  // element (r, j) at c[r * c_step + j]
   std::int64_t c_step = 0;
   std::int64_t rows = 0;
   std::int64_t depth = 0;
   int columns = 0;
   bool resume = false;  // the chains go on from c instead of +0
   bool finish = false;  // the chains end here: alpha, bias, canonical NaN
-  float alpha = 1;
-  const float* bias = nullptr;  // element (r, j) at bias[r * bias_row_step + j * bias_column_step],
+  T alpha = 1;
+  const T* bias = nullptr;  // element (r, j) at bias[r * bias_row_step + j * bias_column_step],
   std::int64_t bias_row_step = 0;  // null adds +0
   int bias_column_step = 0;        // 0 or 1
 };
+using GemmPanel = GemmPanelOf<float>;
 
 /// A picture with `around` on all sides, taken apart by column modulo `parts`, so that what
 /// neighbouring outputs (a stride or a tile apart) read lies side by side: column x of row y is at
@@ -254,6 +256,7 @@ struct CpuKernels {
   int tile_rows = 0;     // of `gemm`
   int tile_columns = 0;  // of `gemm`
   void (*gemm)(const GemmPanel&) = nullptr;
+  void (*gemm_doubles)(const GemmPanelOf<double>&) = nullptr;
   void (*split_plane)(const PlaneSplit&) = nullptr;
   void (*gather_taps)(const TapRows&) = nullptr;
   WinogradKernels winograd_2, winograd_4;

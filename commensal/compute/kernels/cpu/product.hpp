@@ -7,59 +7,69 @@
 #include <span>
 
 /// Matrix products of any size out of the tiles of lanes.hpp: C = A B, every element one chain of
-/// fused multiply-adds over the depth, ascending, whatever the split into blocks and threads.
+/// fused multiply-adds over the depth, ascending, whatever the split into blocks and threads. T is
+/// float, or double: a vector then holds half as many, and a panel has half as many columns.
 namespace commensal::kernels::cpu {
 
-/// The left matrix in panels of CpuKernels::tile_rows rows; see GemmPanel for the layout.
-struct Rows {
-  const float* data = nullptr;
+/// The left matrix in panels of CpuKernels::tile_rows rows; see GemmPanelOf for the layout.
+template <class T>
+struct RowsOf {
+  const T* data = nullptr;
   std::int64_t panel_step = 0;
   std::int64_t step = 0;
 };
+using Rows = RowsOf<float>;
 
-/// Floats that `pack_rows` writes: whole panels.
+/// Elements that `pack_rows` writes: whole panels.
 std::int64_t packed_rows_floats(const CpuKernels& kernels, std::int64_t rows, std::int64_t depth);
 /// Element (r, k) is at from[r * row_step + k * step]. Rows up to a whole panel are +0.
-Rows pack_rows(const CpuKernels& kernels, const float* from, std::int64_t rows, std::int64_t depth,
-               std::int64_t row_step, std::int64_t step, float* to);
+template <class T>
+RowsOf<T> pack_rows(const CpuKernels& kernels, const T* from, std::int64_t rows, std::int64_t depth,
+                    std::int64_t row_step, std::int64_t step, T* to);
 
 /// Part of the right matrix, readable to the end of the last column's vector.
-struct Columns {
-  const float* data = nullptr;
+template <class T>
+struct ColumnsOf {
+  const T* data = nullptr;
   std::int64_t step = 0;
 };
+using Columns = ColumnsOf<float>;
 
 /// The right matrix, wherever it comes from.
-class ColumnSource {
+template <class T>
+class ColumnSourceOf {
  public:
-  virtual ~ColumnSource() = default;
+  virtual ~ColumnSourceOf() = default;
   /// Rows [k, k + depth) of columns [column, column + columns), where `column` is a multiple of
   /// tile_columns. May write them to `scratch` (depth * tile_columns floats, and a vector beyond).
-  virtual Columns block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,
-                        float* scratch) const = 0;
+  virtual ColumnsOf<T> block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,
+                             T* scratch) const = 0;
 };
+using ColumnSource = ColumnSourceOf<float>;
 
 /// A matrix in memory: element (k, j) is at data[k * step + j * column_step].
-class MatrixColumns final : public ColumnSource {
+template <class T>
+class MatrixColumnsOf final : public ColumnSourceOf<T> {
  public:
   /// `readable`: rows may be read to the end of the last column's vector.
-  MatrixColumns(const CpuKernels& kernels, const float* data, std::int64_t step,
-                std::int64_t column_step, bool readable = false)
+  MatrixColumnsOf(const CpuKernels& kernels, const T* data, std::int64_t step,
+                  std::int64_t column_step, bool readable = false)
       : kernels_(&kernels),
         data_(data),
         step_(step),
         column_step_(column_step),
         readable_(readable) {}
-  Columns block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,
-                float* scratch) const override;
+  ColumnsOf<T> block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,
+                     T* scratch) const override;
 
  private:
   const CpuKernels* kernels_;
-  const float* data_;
+  const T* data_;
   std::int64_t step_;
   std::int64_t column_step_;
   bool readable_;
 };
+using MatrixColumns = MatrixColumnsOf<float>;
 
 /// A constant matrix, packed when the model was loaded: panels of tile_columns columns, one after
 /// the other, rows of a panel side by side, what is beyond the last column is +0.
@@ -77,15 +87,17 @@ class PackedColumns final : public ColumnSource, public Packed {
   PackedFloats panels_;
 };
 
-struct Product {
-  Rows a;
-  const ColumnSource* b = nullptr;
-  float* c = nullptr;
+template <class T>
+struct ProductOf {
+  RowsOf<T> a;
+  const ColumnSourceOf<T>* b = nullptr;
+  T* c = nullptr;
   std::int64_t c_step = 0;
-  const float* bias = nullptr;  // see GemmPanel
+  const T* bias = nullptr;  // see GemmPanelOf
   std::int64_t bias_row_step = 0;
   int bias_column_step = 0;
 };
+using Product = ProductOf<float>;
 
 /// What all products of one call share.
 struct ProductShape {
@@ -98,6 +110,8 @@ struct ProductShape {
 
 /// Computes all products. A depth of 0 leaves the chains at +0. Error: kResourceExhausted.
 core::Result<void> multiply(const ProductShape& shape, std::span<const Product> products,
+                            Workspace& ws);
+core::Result<void> multiply(const ProductShape& shape, std::span<const ProductOf<double>> products,
                             Workspace& ws);
 
 /// Both packed: panels of tile_rows rows, and of tile_columns columns, `depth` deep.

@@ -28,10 +28,21 @@ inline constexpr Floats kFloats;
 inline constexpr int kLanes = static_cast<int>(HWY_MAX_BYTES / sizeof(float));
 inline constexpr int kTileRows = kLanes >= 16 ? 8 : 4;  // see gemm-inl.hpp
 
-/// Any NaN becomes 0x7fc00000 (docs/numerics.md).
-HWY_INLINE V canonical(V x) {
-  const hn::RebindToUnsigned<Floats> bits;
-  return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(kFloats, hn::Set(bits, 0x7fc00000u)), x);
+template <class T>
+using LanesOf = hn::ScalableTag<T>;
+template <class T>
+using VectorOf = hn::Vec<LanesOf<T>>;
+template <class T>
+inline constexpr int kLanesOf = static_cast<int>(HWY_MAX_BYTES / sizeof(T));
+
+/// Any NaN becomes 0x7fc00000, or 0x7ff8000000000000 (docs/numerics.md).
+template <class Vector>
+HWY_INLINE Vector canonical(Vector x) {
+  using D = hn::DFromV<Vector>;
+  using U = hn::RebindToUnsigned<D>;
+  using Bits = hn::TFromD<U>;
+  constexpr auto kNan = static_cast<Bits>(sizeof(Bits) == 8 ? 0x7ff8000000000000 : 0x7fc00000);
+  return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(D(), hn::Set(U(), kNan)), x);
 }
 
 HWY_INLINE hn::Mask<Floats> first(int count) {
@@ -53,18 +64,33 @@ HWY_INLINE V load_wanted(const Wanted& wanted, const float* from) {
   return hn::MaskedLoad(wanted.mask, kFloats, from);
 #endif
 }
-HWY_INLINE V load_first(int count, const float* from) {
-  return load_wanted({0, count, first(count)}, from);
+/// Whether masked loads and stores of T touch nothing but what they are to.
+template <class T>
+inline constexpr bool kMasksMemory = HWY_MEM_OPS_MIGHT_FAULT == 0 && sizeof(T) >= sizeof(float);
+/// The first `count` elements at `from`, the others 0.
+template <class T>
+HWY_INLINE VectorOf<T> load_first(int count, const T* from) {
+  const LanesOf<T> d;
+  if constexpr (kMasksMemory<T>) {
+    return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, from);
+  } else {  // would read the whole vector
+    if (count == kLanesOf<T>) return hn::LoadU(d, from);
+    HWY_ALIGN T lanes[kLanesOf<T>] = {};
+    for (int i = 0; i < count; ++i) lanes[i] = from[i];
+    return hn::Load(d, lanes);
+  }
 }
-HWY_INLINE void store_first(int count, V x, float* to) {
-#if HWY_MEM_OPS_MIGHT_FAULT  // a blended store would write the whole vector, beside other threads
-  if (count == kLanes) return hn::StoreU(x, kFloats, to);
-  HWY_ALIGN float lanes[kLanes];
-  hn::Store(x, kFloats, lanes);
-  for (int i = 0; i < count; ++i) to[i] = lanes[i];
-#else
-  hn::BlendedStore(x, first(count), kFloats, to);
-#endif
+template <class T>
+HWY_INLINE void store_first(int count, VectorOf<T> x, T* to) {
+  const LanesOf<T> d;
+  if constexpr (kMasksMemory<T>) {
+    hn::BlendedStore(x, hn::FirstN(d, static_cast<std::size_t>(count)), d, to);
+  } else {  // would write the whole vector, beside other threads
+    if (count == kLanesOf<T>) return hn::StoreU(x, d, to);
+    HWY_ALIGN T lanes[kLanesOf<T>];
+    hn::Store(x, d, lanes);
+    for (int i = 0; i < count; ++i) to[i] = lanes[i];
+  }
 }
 
 // One rounding each, as ref/ has them; whoever stores the result makes its NaN canonical.

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/kernels/cpu/testing/equality.hpp>
+
+namespace commensal::kernels::cpu {
+namespace {
+
+using namespace testing;
+using tensor::Shape;
+using Ints = std::vector<std::int64_t>;
+
+/// Of as many digits as a double has, so that no product is exact; kTiny: products underflow.
+Tensor doubles(const Shape& shape, std::uint64_t seed, Values values) {
+  const Tensor high = random_tensor(shape, seed, values);
+  const Tensor low = random_tensor(shape, seed + 100);
+  std::vector<double> data;
+  for (std::size_t i = 0; i < high.data<float>().size(); ++i) {
+    const double x = high.data<float>()[i];
+    const double wide = x == 0 ? x : x + x * 0x1p-24 * low.data<float>()[i];
+    data.push_back(values == Values::kTiny ? wide * 1e-142 : wide);
+  }
+  return Tensor::of<double>(shape, data);
+}
+
+constexpr Values kAllValues[] = {Values::kPlain, Values::kSpecial, Values::kTiny};
+
+TEST(EqualityDoubles, MatMul) {
+  const Shape shapes[][2] = {
+      {{7, 5}, {5, 11}},
+      {{2, 3, 19, 64}, {2, 3, 64, 50}},
+      {{3, 19, 8}, {8, 100}},
+      {{4, 1, 6, 7}, {3, 7, 9}},
+      {{300}, {300, 20}},
+      {{20, 300}, {300}},
+      {{5}, {5}},
+      {{8}, {3, 8, 2}},
+      {{2, 0, 4}, {4, 3}},
+      {{2, 3, 0}, {0, 5}},
+      {{1, 600}, {600, 96}},
+      {{64, 64}, {64, 64}},
+      {{2, 1, 24, 24}, {1, 5, 24, 24}},
+  };
+  for (const auto& [a, b] : shapes) {
+    SCOPED_TRACE(a.text() + b.text());
+    for (const Values values : kAllValues) {
+      expect_equal_to_ref({.name = "MatMul",
+                           .attributes = {},
+                           .inputs = {doubles(a, 4, values), doubles(b, 5, values)},
+                           .constants = {1}});
+    }
+  }
+}
+
+TEST(EqualityDoubles, MatMulTails) {
+  for (std::int64_t m = 1; m <= 18; ++m) {
+    for (const std::int64_t n : {1, 2, 3, 7, 12, 13, 24, 25}) {
+      SCOPED_TRACE(fmt::format("{}x{}", m, n));
+      expect_equal_to_ref(
+          {.name = "MatMul",
+           .attributes = {},
+           .inputs = {doubles({m, 5}, 1, Values::kSpecial), doubles({5, n}, 2, Values::kPlain)},
+           .constants = {}});
+    }
+  }
+}
+
+TEST(EqualityDoubles, Gemm) {
+  for (const Values values : kAllValues) {
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        for (const Shape& c : {Shape{}, Shape{33}, Shape{17, 1}, Shape{17, 33}}) {
+          SCOPED_TRACE(fmt::format("{} {} {}", ta, tb, c.text()));
+          Case test{.name = "Gemm",
+                    .attributes = {},
+                    .inputs = {doubles(ta ? Shape{300, 17} : Shape{17, 300}, 1, values),
+                               doubles(tb ? Shape{33, 300} : Shape{300, 33}, 2, values)},
+                    .constants = {1}};
+          test.attributes.set("transA", std::int64_t{ta});
+          test.attributes.set("transB", std::int64_t{tb});
+          expect_equal_to_ref(test);
+          test.inputs.push_back(doubles(c, 3, values));
+          expect_equal_to_ref(test);
+          test.attributes.set("alpha", 0.3f);
+          test.attributes.set("beta", -2.7f);
+          expect_equal_to_ref(test);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace commensal::kernels::cpu
