@@ -21,7 +21,8 @@ inline constexpr Operator kAttentionRows[] = {
      .batching = {batching::elementwise}},
     {.name = "RotaryEmbedding", .since = 23, .inputs = {3, 4}, .judge = &ref::kRotaryEmbedding,
      .steering = kFourth},
-    {.name = "Swish", .since = 24, .judge = &ref::kSwish, .batching = {batching::elementwise}},
+    {.name = "Swish", .since = 24, .judge = &ref::kSwish, .cpu = cpu::swish,
+     .batching = {batching::elementwise}},
     {.name = "TensorScatter", .since = 24, .inputs = {2, 3}, .kind = Kind::kMovement,
      .judge = &ref::kTensorScatter},
 };

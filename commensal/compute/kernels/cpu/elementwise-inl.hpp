@@ -23,6 +23,9 @@ using L = HighwayLanes;
 struct Abs {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Abs(x); }
 };
+struct Ceil {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Ceil(x); }
+};
 struct Clip {
   static HWY_INLINE V of(V x, const UnaryParameters& p) {
     const V above_low = function::maximum<L>(x, hn::Set(kFloats, p.first));
@@ -40,6 +43,9 @@ struct Exp {
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
     return function::exp<L>(x);
   }
+};
+struct Floor {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Floor(x); }
 };
 struct Gelu {  // in the order of ref/gelu.cpp
   static HWY_INLINE V of(V x, const UnaryParameters&) {
@@ -105,6 +111,9 @@ struct Reciprocal {
 struct Relu {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::relu<L>(x); }
 };
+struct Round {
+  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Round(x); }
+};
 struct Sigmoid {
   template <class L>
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
@@ -119,6 +128,12 @@ struct Sqrt {
 };
 struct Store {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return x; }
+};
+struct Swish {
+  template <class L>
+  static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters& p) {
+    return L::mul(x, function::sigmoid<L>(L::mul(L::set(p.first), x)));
+  }
 };
 struct Tanh {
   template <class L>
@@ -257,42 +272,21 @@ void map_twins(const float* x, float* y, std::int64_t count, const UnaryParamete
   }
 }
 
-inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {map<Abs>,
-                                                            map<Acos>,
-                                                            map<Acosh>,
-                                                            map<Asin>,
-                                                            map<Asinh>,
-                                                            map<Atan>,
-                                                            map<Atanh>,
-                                                            map<Celu>,
-                                                            map<Clip>,
-                                                            map_twins<Cos>,
-                                                            map<Cosh>,
-                                                            map<Elu>,
-                                                            map_twins<Erf>,
-                                                            map_twins<Exp>,
-                                                            map<Gelu>,
-                                                            map_twins<GeluSteps>,
-                                                            map<GeluTanh>,
-                                                            map<HardSigmoid>,
-                                                            map<HardSwish>,
-                                                            map<LeakyRelu>,
-                                                            map<Log>,
-                                                            map<Mish>,
-                                                            map<Neg>,
-                                                            map<Normalise>,
-                                                            map<NormaliseTwice>,
-                                                            map<Reciprocal>,
-                                                            map<Relu>,
-                                                            map<Selu>,
-                                                            map_twins<Sigmoid>,
-                                                            map_twins<Sin>,
-                                                            map<Sinh>,
-                                                            map<Softplus>,
-                                                            map<Sqrt>,
-                                                            map<Store>,
-                                                            map_twins<Tan>,
-                                                            map_twins<Tanh>};
+inline constexpr std::array<UnaryFn, kUnaries> kUnaryFns = {
+    map<Abs>,        map<Acos>,          map<Acosh>,
+    map<Asin>,       map<Asinh>,         map<Atan>,
+    map<Atanh>,      map<Ceil>,          map<Celu>,
+    map<Clip>,       map_twins<Cos>,     map<Cosh>,
+    map<Elu>,        map_twins<Erf>,     map_twins<Exp>,
+    map<Floor>,      map<Gelu>,          map_twins<GeluSteps>,
+    map<GeluTanh>,   map<HardSigmoid>,   map<HardSwish>,
+    map<LeakyRelu>,  map<Log>,           map<Mish>,
+    map<Neg>,        map<Normalise>,     map<NormaliseTwice>,
+    map<Reciprocal>, map<Relu>,          map<Round>,
+    map<Selu>,       map_twins<Sigmoid>, map_twins<Sin>,
+    map<Sinh>,       map<Softplus>,      map<Sqrt>,
+    map<Store>,      map_twins<Swish>,   map_twins<Tan>,
+    map_twins<Tanh>};
 
 struct Max {
   static HWY_INLINE V of(V a, V b) { return function::maximum<L>(a, b); }

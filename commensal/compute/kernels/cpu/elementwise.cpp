@@ -137,11 +137,17 @@ core::Result<void> dropout(const Call& call, Outputs outputs, Workspace& ws) {
 core::Result<void> abs(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kAbs, ref::kAbs, call, outputs, ws);
 }
+core::Result<void> ceil(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kCeil, ref::kCeil, call, outputs, ws);
+}
 core::Result<void> erf(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kErf, ref::kErf, call, outputs, ws);
 }
 core::Result<void> exp(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kExp, ref::kExp, call, outputs, ws);
+}
+core::Result<void> floor(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kFloor, ref::kFloor, call, outputs, ws);
 }
 core::Result<void> hard_swish(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kHardSwish, ref::kHardSwish, call, outputs, ws);
@@ -157,6 +163,9 @@ core::Result<void> reciprocal(const Call& call, Outputs outputs, Workspace& ws) 
 }
 core::Result<void> relu(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kRelu, ref::kRelu, call, outputs, ws);
+}
+core::Result<void> round(const Call& call, Outputs outputs, Workspace& ws) {
+  return unary(Unary::kRound, ref::kRound, call, outputs, ws);
 }
 core::Result<void> sigmoid(const Call& call, Outputs outputs, Workspace& ws) {
   return unary(Unary::kSigmoid, ref::kSigmoid, call, outputs, ws);
@@ -234,6 +243,9 @@ core::Result<void> selu(const Call& call, Outputs outputs, Workspace& ws) {
 }
 core::Result<void> leaky_relu(const Call& call, Outputs outputs, Workspace& ws) {
   return with_alpha(Unary::kLeakyRelu, 0.01f, ref::kLeakyRelu, call, outputs, ws);
+}
+core::Result<void> swish(const Call& call, Outputs outputs, Workspace& ws) {
+  return with_alpha(Unary::kSwish, 1, ref::kSwish, call, outputs, ws);
 }
 
 core::Result<void> add(const Call& call, Outputs outputs, Workspace& ws) {

@@ -9,8 +9,9 @@ using namespace testing;
 using tensor::Shape;
 
 constexpr std::string_view kUnaryNames[] = {
-    "Abs", "Clip", "Erf",        "Exp",     "HardSigmoid", "HardSwish", "LeakyRelu", "Log",
-    "Neg", "Relu", "Reciprocal", "Sigmoid", "Sqrt",        "Softplus",  "Tanh"};
+    "Abs",         "Ceil",      "Clip",      "Erf",  "Exp",      "Floor",
+    "HardSigmoid", "HardSwish", "LeakyRelu", "Log",  "Neg",      "Relu",
+    "Reciprocal",  "Round",     "Sigmoid",   "Sqrt", "Softplus", "Tanh"};
 constexpr std::string_view kBinaryNames[] = {"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"};
 
 TEST(EqualityUnary, EveryKindOfValue) {
@@ -37,6 +38,31 @@ TEST(EqualityUnary, Parameters) {
   old.attributes.set("min", 0.0f);
   old.attributes.set("max", 6.0f);
   expect_equal_to_ref(old);
+}
+
+TEST(EqualityUnary, Swish) {
+  for (const float alpha : {1.0f, 0.3f, -2.0f, 0.0f}) {
+    for (const std::int64_t count : {1, 5, 31, 40000}) {
+      Case test{.name = "Swish",
+                .opset = 24,
+                .attributes = {},
+                .inputs = {wide_values(count)},
+                .constants = {}};
+      if (alpha != 1) test.attributes.set("alpha", alpha);
+      expect_equal_to_ref(test);
+    }
+  }
+}
+
+TEST(EqualityUnary, Not) {
+  for (const std::int64_t count : {0, 1, 63, 1000, 40001}) {
+    core::Bytes bytes;
+    for (std::int64_t i = 0; i < count; ++i) bytes.push_back(i % 3 == 0 || i % 7 == 1);
+    expect_equal_to_ref({.name = "Not",
+                         .attributes = {},
+                         .inputs = {Tensor::copy_of({tensor::DType::kBool, {count}}, bytes)},
+                         .constants = {}});
+  }
 }
 
 TEST(EqualityUnary, Gelu) {

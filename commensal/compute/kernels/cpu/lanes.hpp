@@ -200,7 +200,7 @@ struct CellKernels {
 
 /// y[i] = f(x[i]); y may be x.
 struct UnaryParameters {
-  // Celu, Elu, LeakyRelu: alpha; Clip: low, high; HardSigmoid: alpha, beta; Normalise:
+  // Celu, Elu, LeakyRelu, Swish: alpha; Clip: low, high; HardSigmoid: alpha, beta; Normalise:
   // fma(x - first, second, third); Selu: alpha, gamma.
   float first = 0, second = 0, third = 0, fourth = 0;
 };
@@ -213,6 +213,7 @@ enum class Unary {
   kAsinh,
   kAtan,
   kAtanh,
+  kCeil,
   kCelu,
   kClip,
   kCos,
@@ -220,6 +221,7 @@ enum class Unary {
   kElu,
   kErf,
   kExp,
+  kFloor,
   kGelu,
   kGeluSteps,  // x * (erf(x / first) + 1) * 0.5
   kGeluTanh,
@@ -233,6 +235,7 @@ enum class Unary {
   kNormaliseTwice,  // fma((x - first) * second, third, fourth)
   kReciprocal,
   kRelu,
+  kRound,  // halves to even
   kSelu,
   kSigmoid,
   kSin,
@@ -240,10 +243,11 @@ enum class Unary {
   kSoftplus,
   kSqrt,
   kStore,  // x, NaN canonical
+  kSwish,
   kTan,
   kTanh
 };
-inline constexpr std::size_t kUnaries = 36;
+inline constexpr std::size_t kUnaries = 40;
 
 /// y[i] = f(a[i * a_step], b[i * b_step]); the steps are 0 or 1.
 using BinaryFn = void (*)(const float* a, int a_step, const float* b, int b_step, float* y,

@@ -56,6 +56,7 @@ core::Result<void> asin(const Call& call, std::span<Tensor> outputs, Workspace& 
 core::Result<void> asinh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> atan(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> atanh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> ceil(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> celu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> clip(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> cos(const Call& call, std::span<Tensor> outputs, Workspace& ws);
@@ -65,6 +66,7 @@ core::Result<void> dropout(const Call& call, std::span<Tensor> outputs, Workspac
 core::Result<void> elu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> erf(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> exp(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> floor(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> gelu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> hard_sigmoid(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> hard_swish(const Call& call, std::span<Tensor> outputs, Workspace& ws);
@@ -79,6 +81,7 @@ core::Result<void> neg(const Call& call, std::span<Tensor> outputs, Workspace& w
 core::Result<void> pow(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> reciprocal(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> relu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> round(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> selu(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> sigmoid(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> sin(const Call& call, std::span<Tensor> outputs, Workspace& ws);
@@ -87,6 +90,7 @@ core::Result<void> softplus(const Call& call, std::span<Tensor> outputs, Workspa
 core::Result<void> sqrt(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> sub(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> sum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> swish(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> tan(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> tanh(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
