@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/resize_lines.hpp>
 #include <commensal/compute/kernels/cpu/weighted_line.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/sampling.hpp>
@@ -17,9 +18,6 @@ using tensor::Shape;
 
 /// Steps of a task: enough to be worth a thread's while.
 constexpr std::int64_t kTaskSteps = 1 << 15;
-
-/// What indices of 32 bits reach.
-bool is_reached(std::int64_t elements) { return elements < std::int64_t{1} << 31; }
 
 template <class C>
 auto sum_of(const WeightedLineKernels& kernels) {
@@ -70,89 +68,6 @@ void mark_outside(TapTable& table) {
 
 // ---- Resize ------------------------------------------------------------------------------------
 
-/// The axes of a call, cut in two: those of lines, and what is within a line.
-class ResizeLines {
- public:
-  explicit ResizeLines(const ref::Resizing& op) : op_(op) {
-    auto last = static_cast<std::int64_t>(op.axes.size()) - 1;
-    for (; last > 0 && axis(last).still; --last) run_ *= axis(last).in;
-    const bool keeps_runs = run_ >= kLongRun;
-    columns_ = keeps_runs ? last + 1 : last;
-    in_width_ = run_ * (keeps_runs ? 1 : axis(last).in);
-    width_ = run_ * (keeps_runs ? 1 : axis(last).out);
-    for (std::int64_t d = 0; d < columns_; ++d) {
-      lines_ *= axis(d).out;
-      in_lines_ *= axis(d).in;
-    }
-    if (!keeps_runs) list_columns(axis(last));
-  }
-  std::int64_t lines() const { return lines_; }  // of a plane
-  std::int64_t width() const { return width_; }
-  std::int64_t in_plane() const { return in_lines_ * in_width_; }
-  std::int64_t taps() const { return taps_; }
-  bool has_table() const { return table_.step > 0; }
-  /// Lines of so many places, or taps, that the judge serves: what is listed lies beside the arena.
-  bool are_long() const { return is_large_ || width_ > kTableMax; }
-  TapTable& table() { return table_; }
-  const TapTable& table() const { return table_; }
-
-  /// The taps of a line of a plane; `before` is room.
-  void taps_of(std::int64_t line, std::vector<LineTap>& taps, std::vector<LineTap>& before) const {
-    taps.assign(1, LineTap());
-    std::int64_t rest = lines_;
-    for (std::int64_t d = 0; d < columns_; ++d) {
-      const ref::AxisTaps& a = axis(d);
-      rest /= a.out;
-      const std::int64_t at = line / rest % a.out;
-      if (a.still) {
-        for (LineTap& tap : taps) tap.offset = tap.offset * a.in + at;
-        continue;
-      }
-      std::swap(taps, before);
-      taps.clear();
-      const auto begin = a.begin[static_cast<std::size_t>(at)];
-      const auto end = a.begin[static_cast<std::size_t>(at) + 1];
-      for (const LineTap& one : before) {
-        for (std::int64_t i = begin; i < end; ++i) {
-          const ref::Tap& own = a.taps[static_cast<std::size_t>(i)];
-          taps.push_back({one.offset * a.in + own.index, one.weight * own.weight});
-        }
-      }
-    }
-    for (LineTap& tap : taps) tap.offset *= in_width_;
-  }
-
- private:
-  static constexpr std::int64_t kLongRun = 64;
-  const ref::AxisTaps& axis(std::int64_t d) const { return op_.axes[static_cast<std::size_t>(d)]; }
-
-  /// A line is places of an axis that moves, each of `run_` elements side by side.
-  void list_columns(const ref::AxisTaps& a) {
-    if (!is_reached(in_width_)) return;
-    taps_ = 0;
-    for (std::size_t i = 0; i + 1 < a.begin.size(); ++i) {
-      taps_ = std::max(taps_, a.begin[i + 1] - a.begin[i]);
-    }
-    is_large_ = taps_ > kTableMax / width_;
-    if (is_large_) return;
-    table_.clear(std::max<std::int64_t>(taps_, 1), width_);
-    for (std::int64_t p = 0; p < width_; ++p) {
-      const auto place = static_cast<std::size_t>(p / run_);
-      for (std::int64_t k = 0; k < a.begin[place + 1] - a.begin[place]; ++k) {
-        const ref::Tap& tap = a.taps[static_cast<std::size_t>(a.begin[place] + k)];
-        table_.set(k, p, tap.index * run_ + p % run_, tap.weight);
-      }
-    }
-  }
-
-  static constexpr std::int64_t kTableMax = 1 << 22;  // entries
-  const ref::Resizing& op_;
-  bool is_large_ = false;
-  std::int64_t columns_ = 0;  // the first axis within a line
-  std::int64_t run_ = 1, lines_ = 1, in_lines_ = 1, in_width_ = 1, width_ = 1, taps_ = 1;
-  TapTable table_;
-};
-
 /// Calls f(plane, line, pulse) for all lines of all planes in order, in pieces.
 template <class F>
 void for_lines(const ResizeLines& lines, std::int64_t all, std::int64_t steps, Workspace& ws,
@@ -183,12 +98,17 @@ void resize_sums(const Call& call, const ref::Resizing& op, const ResizeLines& l
   const std::int64_t steps = lines.width() * lines.taps();
   for_lines(lines, all, steps, ws, [&](std::int64_t begin, std::int64_t end) {
     std::vector<LineTap> taps, before;
+    LaidRows<C> laid(lines);
     std::vector<C> scratch;
     Pulse pulse(&ws.threads);
     for (std::int64_t i = begin; i < end; ++i) {
       lines.taps_of(i % lines.lines(), taps, before);
       WeightedLine<C> line = whole;
       line.x = x.data() + i / lines.lines() * lines.in_plane();
+      if (lines.share_rows()) {
+        line.is_laid = true;
+        line.x = laid.lay(line.x, taps);
+      }
       line.line = taps.data();
       line.line_taps = static_cast<std::int64_t>(taps.size());
       pulse(steps * line.line_taps / 4);

@@ -40,12 +40,6 @@ struct LineLanes {
       return hn::GatherIndex(kC, x, hn::LoadU(kI, index));
     }
   }
-  static HWY_INLINE Vec canonical_of(Vec x) {
-    using Bits = hn::TFromD<hn::RebindToUnsigned<D>>;
-    const hn::RebindToUnsigned<D> bits;
-    constexpr Bits kNan = sizeof(C) == 8 ? static_cast<Bits>(0x7ff8000000000000) : 0x7fc00000;
-    return hn::IfThenElse(hn::IsNaN(x), hn::BitCast(kC, hn::Set(bits, kNan)), x);
-  }
   static HWY_INLINE Vec load(const C* from, std::int64_t count) {
     if (count >= kCount) return hn::LoadU(kC, from);
     HWY_ALIGN C lanes[kCount] = {};
@@ -69,7 +63,7 @@ HWY_INLINE void take(typename L::Vec weight, typename L::Vec x, typename L::Vec&
   any = hn::Or(any, counts);
 }
 
-template <class C>
+template <class C, bool kLaid>
 void weighted_places(const WeightedLine<C>& l) {
   using L = LineLanes<C>;
   for (std::int64_t p = 0; p < l.count; p += L::kCount) {
@@ -78,13 +72,13 @@ void weighted_places(const WeightedLine<C>& l) {
     for (std::int64_t r = 0; r < l.line_taps; ++r) {
       const C* const x = l.x + l.line[r].offset;
       for (std::int64_t k = 0, at = p; k < l.taps; ++k, at += l.step) {
-        take<L>(L::weights(l.line[r].weight, l.weights + at), L::gathered(x, l.index + at), acc,
-                any);
+        const auto one = kLaid ? hn::LoadU(L::kC, x + at) : L::gathered(x, l.index + at);
+        take<L>(L::weights(l.line[r].weight, l.weights + at), one, acc, any);
       }
     }
     const auto mean = hn::Div(acc, hn::Set(L::kC, l.divisor));
     const auto y = hn::IfThenElse(any, mean, hn::Set(L::kC, l.outside));
-    L::store(L::canonical_of(y), l.y + p, l.count - p);
+    L::store(canonical(y), l.y + p, l.count - p);
   }
 }
 
@@ -103,14 +97,16 @@ void weighted_runs(const WeightedLine<C>& l) {
       acc = hn::MulAdd(weight, L::load(x, l.count - p), acc);
     }
     if (any) acc = hn::Div(acc, hn::Set(L::kC, l.divisor));
-    L::store(L::canonical_of(acc), l.y + p, l.count - p);
+    L::store(canonical(acc), l.y + p, l.count - p);
   }
 }
 
 template <class C>
 void weighted_line(const WeightedLine<C>& l) {
-  if (l.index != nullptr) {
-    weighted_places(l);
+  if (l.is_laid) {
+    weighted_places<C, true>(l);
+  } else if (l.index != nullptr) {
+    weighted_places<C, false>(l);
   } else {
     weighted_runs(l);
   }
@@ -137,7 +133,7 @@ void largest_places(const WeightedLine<float>& l) {
     }
     // The key of NaN is a NaN.
     const auto y = l.taps == 0 ? hn::Zero(L::kC) : hn::BitCast(L::kC, flipped(best));
-    L::store(L::canonical_of(y), l.y + p, l.count - p);
+    L::store(canonical(y), l.y + p, l.count - p);
   }
 }
 

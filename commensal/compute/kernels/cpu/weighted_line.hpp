@@ -16,7 +16,8 @@ struct LineTap {
 /// of one of `line` and one of the place's own taps, row-major, leaving out those of weight 0; then
 /// over `divisor`, canonical where it is NaN; `outside` where every weight is 0. A place's own tap
 /// k is at index[k * step + p], its weight at weights[k * step + p], both readable to 16 beyond the
-/// last place; without `index` the place is its own only tap, of weight 1.
+/// last place; without `index` the place is its own only tap, of weight 1. `is_laid`: instead of at
+/// its index a place's own tap is at k * step + p too.
 template <class C>
 struct WeightedLine {
   const C* x = nullptr;
@@ -24,6 +25,7 @@ struct WeightedLine {
   std::int64_t line_taps = 1;
   const std::int32_t* index = nullptr;
   const float* weights = nullptr;
+  bool is_laid = false;
   std::int64_t step = 0;
   std::int64_t taps = 1;
   C divisor = 1, outside = 0;
