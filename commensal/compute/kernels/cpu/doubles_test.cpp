@@ -88,5 +88,42 @@ TEST(EqualityDoubles, Gemm) {
   }
 }
 
+struct Pooling {
+  Shape shape;
+  Ints kernel, strides, pads, dilations;
+};
+
+TEST(EqualityDoubles, MaxPool) {
+  const Pooling all[] = {
+      {{2, 3, 9, 21}, {3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+      {{1, 2, 13, 13}, {5, 5}, {1, 1}, {2, 2, 2, 2}, {1, 1}},
+      {{1, 2, 20, 17}, {2, 3}, {3, 1}, {0, 2, 1, 0}, {2, 3}},
+      {{1, 1, 1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+      {{1, 2, 4, 10}, {3, 3}, {2, 5}, {2, 2, 2, 2}, {4, 4}},  // windows of padding only
+      {{3, 2, 41}, {4}, {4}, {1, 2}, {1}},
+      {{1, 1, 9000}, {3}, {1}, {1, 1}, {1}},
+      {{1, 2, 5, 6, 7}, {3, 2, 3}, {2, 1, 2}, {1, 0, 1, 1, 1, 1}, {1, 1, 1}},
+      {{0, 2, 5, 5}, {2, 2}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+  };
+  for (const Pooling& pool : all) {
+    SCOPED_TRACE(pool.shape.text());
+    for (const Values values : kAllValues) {
+      for (const std::int64_t ceil : {0, 1}) {
+        Case test{.name = "MaxPool",
+                  .opset = 22,
+                  .attributes = {},
+                  .inputs = {doubles(pool.shape, 1, values)},
+                  .constants = {}};
+        test.attributes.set("kernel_shape", pool.kernel);
+        test.attributes.set("strides", pool.strides);
+        test.attributes.set("pads", pool.pads);
+        test.attributes.set("dilations", pool.dilations);
+        test.attributes.set("ceil_mode", ceil);
+        expect_equal_to_ref(test);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace commensal::kernels::cpu

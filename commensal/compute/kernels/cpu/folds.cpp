@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
+#include <commensal/compute/kernels/cpu/extremes-inl.hpp>
 #include <commensal/compute/kernels/cpu/folds.hpp>
 #include <commensal/compute/kernels/cpu/sum-inl.hpp>
 #include <limits>
@@ -118,40 +119,9 @@ void sum_columns(const float* x, const std::int64_t* rows, std::int64_t count, c
   }
 }
 
-/// A whole number for each value, in the order of extremes: as ref/fold_rows.hpp has it.
-template <bool kMost>
-struct Order {
-  using Integers = hn::RebindToSigned<Floats>;
-  using I = hn::Vec<Integers>;
-  static constexpr std::int32_t kNan = kMost ? INT32_MAX : INT32_MIN;
-
-  static HWY_INLINE I flipped(I bits) {
-    const Integers d;
-    return hn::Xor(bits, hn::And(hn::ShiftRight<31>(bits), hn::Set(d, INT32_MAX)));
-  }
-  static HWY_INLINE I key(V x) {
-    const Integers d;
-    return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(x)), hn::Set(d, kNan),
-                          flipped(hn::BitCast(d, x)));
-  }
-  static HWY_INLINE V value(I key) {
-    const Integers d;
-    const V x = hn::BitCast(kFloats, flipped(key));
-    const auto nan = hn::RebindMask(kFloats, hn::Eq(key, hn::Set(d, kNan)));
-    return canonical(
-        hn::IfThenElse(nan, hn::Set(kFloats, std::numeric_limits<float>::quiet_NaN()), x));
-  }
-  static HWY_INLINE I better(I a, I b) { return kMost ? hn::Max(a, b) : hn::Min(a, b); }
-  static HWY_INLINE auto is_better(I a, I b) { return kMost ? hn::Gt(a, b) : hn::Lt(a, b); }
-  static HWY_INLINE I start() {
-    return key(hn::Set(kFloats, kMost ? -std::numeric_limits<float>::infinity()
-                                      : std::numeric_limits<float>::infinity()));
-  }
-};
-
 template <bool kMost>
 void extreme_row(const float* x, std::int64_t count, const float*, bool begin, float* lanes) {
-  using O = Order<kMost>;
+  using O = Order<float, kMost>;
   const typename O::Integers d;
   typename O::I best[kSumVectors];
   for (int v = 0; v < kSumVectors; ++v) {
@@ -174,7 +144,7 @@ void extreme_row(const float* x, std::int64_t count, const float*, bool begin, f
 }
 template <bool kMost>
 float extreme_total(const float* lanes) {
-  using O = Order<kMost>;
+  using O = Order<float, kMost>;
   const typename O::Integers d;
   auto best = O::start();
   for (int v = 0; v < kSumVectors; ++v) {
@@ -186,7 +156,7 @@ float extreme_total(const float* lanes) {
 template <bool kMost, int kVectors>
 HWY_INLINE void extreme_some(const float* x, const std::int64_t* rows, std::int64_t count, float* y,
                              int rest) {
-  using O = Order<kMost>;
+  using O = Order<float, kMost>;
   typename O::I best[kVectors];
   for (auto& one : best) one = O::start();
   for (std::int64_t p = 0; p < count; ++p) {
@@ -220,7 +190,7 @@ void extreme_columns(const float* x, const std::int64_t* rows, std::int64_t coun
 template <bool kMost>
 void places_of(const float* x, const std::int64_t* rows, std::int64_t count, std::int64_t* where,
                std::int64_t columns) {
-  using O = Order<kMost>;
+  using O = Order<float, kMost>;
   const typename O::Integers d;
   for (std::int64_t i = 0; i < columns; i += kLanes) {
     const auto rest = static_cast<int>(std::min<std::int64_t>(columns - i, kLanes));

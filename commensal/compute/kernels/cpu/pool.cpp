@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pools, all but GlobalLpPool: planes of binary32, and what binary32 holds exactly.
+// The pools, all but GlobalLpPool: planes of binary32, what binary32 holds exactly, maxima of
+// binary64.
 #include <algorithm>
 #include <array>
+#include <commensal/compute/kernels/cpu/extremes.hpp>
 #include <commensal/compute/kernels/cpu/folds.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
@@ -191,6 +193,45 @@ core::Result<void> max_pool_of_codes(const Pool& pool, const Call& call, Tensor&
       });
 }
 
+/// The largest doubles of the lines of a window, then of its columns.
+core::Result<void> max_pool_of_doubles(const Pool& pool, const Call& call, Tensor& output,
+                                       Workspace& ws) {
+  const WindowKernels& kernels = window_kernels_for(ws.isa);
+  const shape_inference::Window& w = pool.window;
+  shape_inference::Window lines = w;  // the dimensions before the last
+  const auto d = static_cast<std::size_t>(--lines.rank);
+  const std::int64_t width = w.in[d], out_width = w.out[d], taps = w.kernel[d];
+  const std::int64_t before = w.pad_begin[d], stride = w.stride[d], dilation = w.dilation[d];
+  const std::int64_t reach = (out_width - 1) * stride + (taps - 1) * dilation + 1;
+  const std::int64_t keys_wide = std::max(reach, before + width);
+  const double* x = call.in(0).data<double>().data();
+  double* y = output.mutable_data<double>().data();
+  constexpr std::int64_t kPiece = 1 << 12;  // elements between two pulses
+  return run_with_scratch(ws, pool.planes, 2 * keys_wide, [&](std::int64_t i, float* scratch) {
+    Pulse pulse(&ws.threads);
+    auto* const keys = reinterpret_cast<std::int64_t*>(scratch);
+    kernels.rows(nullptr, nullptr, 0, keys, keys_wide);
+    std::vector<std::int64_t> rows;
+    for (std::int64_t line = 0; line < lines.out_elements(); ++line) {
+      rows.clear();
+      lines.for_taps(lines.split(line, lines.out),
+                     [&](std::int64_t, std::int64_t row) { rows.push_back(row * width); });
+      const auto count = static_cast<std::int64_t>(rows.size());
+      for (std::int64_t at = 0; at < width; at += kPiece) {
+        const std::int64_t piece = std::min(kPiece, width - at);
+        kernels.rows(x + i * w.in_elements() + at, rows.data(), count, keys + before + at, piece);
+        pulse(count * piece);
+      }
+      double* const to = y + i * w.out_elements() + line * out_width;
+      for (std::int64_t at = 0; at < out_width; at += kPiece) {
+        const std::int64_t piece = std::min(kPiece, out_width - at);
+        kernels.taps(keys + at * stride, stride, taps, dilation, to + at, piece);
+        pulse(taps * piece);
+      }
+    }
+  });
+}
+
 /// Whether each plane has one output, out of all of it.
 bool takes_whole_planes(const Pool& pool) {
   const shape_inference::Window& w = pool.window;
@@ -246,7 +287,7 @@ void maxima_of_whole_planes(const Pool& pool, const Call& call, Tensor& output, 
   });
 }
 
-/// Where the layout suits; of maxima also of codes.
+/// Where the layout suits; of maxima also of codes and doubles.
 core::Result<bool> pool_served(const Call& call, std::span<Tensor> outputs, Workspace& ws,
                                PlanePool::Kind kind) {
   COMMENSAL_ASSIGN(const Pool pool, shape_inference::pool_of(call));
@@ -271,6 +312,8 @@ core::Result<bool> pool_served(const Call& call, std::span<Tensor> outputs, Work
     COMMENSAL_TRY(pool_planes(pool, call, outputs[0], ws, kind));
   } else if (kind == PlanePool::Kind::kMaximum && is_code(call)) {
     COMMENSAL_TRY(max_pool_of_codes(pool, call, outputs[0], ws));
+  } else if (kind == PlanePool::Kind::kMaximum && pool.dtype == DType::kFloat64) {
+    COMMENSAL_TRY(max_pool_of_doubles(pool, call, outputs[0], ws));
   } else {
     return false;
   }
