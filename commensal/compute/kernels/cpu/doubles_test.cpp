@@ -125,5 +125,53 @@ TEST(EqualityDoubles, MaxPool) {
   }
 }
 
+/// Every difference, zeros of both signs and the outermost numbers among them.
+template <class T>
+Tensor numbers(const Shape& shape, std::uint64_t seed) {
+  core::CounterRng rng(seed, 3);
+  constexpr T kEdges[] = {T{0}, T{1}, std::numeric_limits<T>::max(),
+                          std::numeric_limits<T>::lowest()};
+  std::vector<T> data;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    const std::uint64_t word = std::uint64_t{rng.next_u32()} << 32 | rng.next_u32();
+    data.push_back(word % 7 == 0 ? kEdges[word / 7 % 4] : static_cast<T>(word));
+  }
+  return Tensor::of<T>(shape, data);
+}
+
+template <class Make>
+void check_extremes(const Make& make) {
+  for (const std::string_view name : {"Max", "Min"}) {
+    const Shape shapes[][2] = {{{2, 3, 4, 5}, {2, 3, 4, 5}}, {{7, 133}, {7, 1}}, {{}, {3, 40}},
+                               {{40000}, {40000}},           {{0, 3}, {3}},      {{}, {}},
+                               {{4, 1, 6}, {5, 1}}};
+    for (const auto& [a, b] : shapes) {
+      SCOPED_TRACE(a.text() + b.text());
+      expect_equal_to_ref(
+          {.name = name, .attributes = {}, .inputs = {make(a, 1), make(b, 2)}, .constants = {}});
+      expect_equal_to_ref({.name = name,
+                           .attributes = {},
+                           .inputs = {make(b, 1), make(a, 2), make(Shape{1}, 3)},
+                           .constants = {}});
+    }
+    expect_equal_to_ref(
+        {.name = name, .attributes = {}, .inputs = {make(Shape{5}, 1)}, .constants = {}});
+  }
+}
+
+TEST(EqualityExtremes, EveryTypeOfNumber) {
+  check_extremes(numbers<std::int8_t>);
+  check_extremes(numbers<std::int16_t>);
+  check_extremes(numbers<std::int32_t>);
+  check_extremes(numbers<std::int64_t>);
+  check_extremes(numbers<std::uint8_t>);
+  check_extremes(numbers<std::uint16_t>);
+  check_extremes(numbers<std::uint32_t>);
+  check_extremes(numbers<std::uint64_t>);
+  for (const Values values : kAllValues) {
+    check_extremes([&](const Shape& s, std::uint64_t seed) { return doubles(s, seed, values); });
+  }
+}
+
 }  // namespace
 }  // namespace commensal::kernels::cpu

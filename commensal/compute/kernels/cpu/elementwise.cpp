@@ -2,9 +2,12 @@
 // Functions of one element, and of two broadcast ones.
 #include <algorithm>
 #include <array>
+#include <commensal/compute/kernels/cpu/extremes.hpp>
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/broadcast.hpp>
 #include <cstring>
 #include <limits>
@@ -19,64 +22,160 @@ using Outputs = std::span<Tensor>;
 /// Elements of a task: enough to be worth a thread's while, few enough to share evenly.
 constexpr std::int64_t kTaskElements = 16384;
 
+/// What is computed in binary32.
+bool is_single(DType dtype) { return dtype == DType::kFloat32 || is_half(dtype); }
+
+/// Elements that are widened, or made of two inputs, while they are in the first cache.
+constexpr std::int64_t kPart = 1024;
+
 core::Result<void> map(Unary what, const UnaryParameters& parameters, const Call& call,
                        Tensor& output, Workspace& ws) {
   const UnaryFn fn = kernels_for(ws.isa).unary[static_cast<std::size_t>(what)];
+  const std::int64_t count = output.elements();
+  const auto in_tasks = [&](const auto& task) {
+    ws.threads.run(ceil_div(count, kTaskElements), [&](std::int64_t i) {
+      task(i * kTaskElements, std::min(count, (i + 1) * kTaskElements));
+    });
+  };
+  if (is_half(output.dtype())) {
+    const HalfKernels halves = half_kernels_for(ws.isa, output.dtype());
+    const std::uint16_t* x = half_bits(call.in(0));
+    std::uint16_t* y = half_bits(output);
+    in_tasks([&](std::int64_t from, std::int64_t to) {
+      alignas(64) float part[kPart];
+      for (; from < to; from += kPart) {
+        const std::int64_t length = std::min(kPart, to - from);
+        halves.widen(x + from, part, length);
+        fn(part, part, length, parameters);
+        halves.round(part, y + from, length);
+      }
+    });
+    return {};
+  }
   const float* x = call.in(0).data<float>().data();
   float* y = output.mutable_data<float>().data();
-  const std::int64_t count = output.elements();
-  ws.threads.run(ceil_div(count, kTaskElements), [&](std::int64_t task) {
-    const std::int64_t from = task * kTaskElements;
-    fn(x + from, y + from, std::min(kTaskElements, count - from), parameters);
-  });
+  in_tasks(
+      [&](std::int64_t from, std::int64_t to) { fn(x + from, y + from, to - from, parameters); });
   return {};
 }
 
 core::Result<void> unary(Unary what, const Judge& judge, const Call& call, Outputs outputs,
                          Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return judge.best()(call, outputs, ws);
+  if (!is_single(call.in(0).dtype())) return judge.best()(call, outputs, ws);
   return map(what, {}, call, outputs[0], ws);
 }
 
-/// Of any number of inputs: the first two, then each of the others with what they gave; over
-/// their number at last where it is a mean.
-core::Result<void> variadic(Binary what, bool is_mean, const Judge& judge, const Call& call,
-                            Outputs outputs, Workspace& ws) {
-  using shape_inference::BroadcastRows;
-  // Pow's exponent may be of another type.
-  const auto is_float32 = [](const Tensor* input) { return input->dtype() == DType::kFloat32; };
-  const std::size_t count = call.inputs.size();
-  if (count < 2 || count > BroadcastRows::kInputsMax ||
-      !std::ranges::all_of(call.inputs, is_float32)) {
-    return judge.best()(call, outputs, ws);
-  }
-  if (outputs[0].elements() == 0) return {};
+using shape_inference::BroadcastRows;
+
+/// Neighbours of an output's row, and where its inputs' are: they run or stand still, as `rows`
+/// says.
+struct Part {
+  const BroadcastRows& rows;
+  std::array<const std::uint8_t*, BroadcastRows::kInputsMax> x{};
+  int inputs = 0;
+  std::uint8_t* y = nullptr;
+  std::int64_t count = 0;
+};
+
+/// Calls make(part) for all of an output, of the type of its inputs, at most `largest` elements at
+/// a time.
+template <class Make>
+core::Result<void> in_parts(const Call& call, Tensor& output, std::int64_t largest, Workspace& ws,
+                            const Make& make) {
+  if (output.elements() == 0) return {};
   COMMENSAL_ASSIGN(const auto broadcast,
                    call.memo.of([&] { return shape_inference::Broadcast::of(call); }));
   const BroadcastRows rows(*broadcast, call);
-  const auto& kernels = kernels_for(ws.isa).binary;
-  const BinaryFn fn = kernels[static_cast<std::size_t>(what)];
-  std::array<const float*, BroadcastRows::kInputsMax> x{};
-  for (std::size_t i = 0; i < count; ++i) x[i] = call.inputs[i]->data<float>().data();
-  float* y = outputs[0].mutable_data<float>().data();
-  const auto divisor = static_cast<float>(count);
-  constexpr std::int64_t kPart = 2048;  // what comes out of two inputs is still in the first cache
+  const std::int64_t size = tensor::traits(output.dtype()).size;
+  std::uint8_t* const y = output.mutable_bytes().data();
   rows.for_each(ws.threads, [&](std::int64_t row, std::int64_t from, std::int64_t to) {
-    const std::int64_t part = count > 2 ? kPart : to - from;
-    for (; from < to; from += part) {
-      const std::int64_t length = std::min(part, to - from);
-      float* const made = y + row * rows.inner() + from;
-      const auto at = [&](int i) {
-        return x[static_cast<std::size_t>(i)] + rows.offset(i, row) + from * rows.step(i);
-      };
-      fn(at(0), rows.step(0), at(1), rows.step(1), made, length);
-      for (int i = 2; i < static_cast<int>(count); ++i)
-        fn(made, 1, at(i), rows.step(i), made, length);
-      if (is_mean)
-        kernels[static_cast<std::size_t>(Binary::kDiv)](made, 1, &divisor, 0, made, length);
+    for (; from < to; from += largest) {
+      Part part{.rows = rows};
+      part.inputs = static_cast<int>(call.inputs.size());
+      for (int i = 0; i < part.inputs; ++i) {
+        part.x[static_cast<std::size_t>(i)] =
+            call.in(i).bytes().data() + (rows.offset(i, row) + from * rows.step(i)) * size;
+      }
+      part.y = y + (row * rows.inner() + from) * size;
+      part.count = std::min(largest, to - from);
+      make(part);
     }
   });
   return {};
+}
+
+/// The first two inputs, then each of the others with what they gave.
+template <class T, class Fn>
+void fold(const Fn& fn, const Part& part) {
+  const auto at = [&](int i) {
+    return reinterpret_cast<const T*>(part.x[static_cast<std::size_t>(i)]);
+  };
+  T* const y = reinterpret_cast<T*>(part.y);
+  fn(at(0), part.rows.step(0), at(1), part.rows.step(1), y, part.count);
+  for (int i = 2; i < part.inputs; ++i) {
+    fn(y, 1, at(i), part.rows.step(i), y, part.count);
+  }
+}
+
+/// The same of 16-bit floats, as binary32 until `last(y, count)` has ended it.
+template <class Last>
+void fold_halves(BinaryFn fn, const HalfKernels& halves, const Part& part, const Last& last) {
+  alignas(64) float made[kPart], next[kPart];
+  const auto widened = [&](int i, float* to) {
+    const auto* bits = reinterpret_cast<const std::uint16_t*>(part.x[static_cast<std::size_t>(i)]);
+    halves.widen(bits, to, part.rows.step(i) == 0 ? 1 : part.count);
+    return to;
+  };
+  fn(widened(0, made), part.rows.step(0), widened(1, next), part.rows.step(1), made, part.count);
+  for (int i = 2; i < part.inputs; ++i) {
+    fn(made, 1, widened(i, next), part.rows.step(i), made, part.count);
+  }
+  last(made, part.count);
+  halves.round(made, reinterpret_cast<std::uint16_t*>(part.y), part.count);
+}
+
+/// Whether there are several inputs, of one type (Pow's exponent may be of another).
+bool are_alike(const Call& call) {
+  const std::size_t count = call.inputs.size();
+  return count >= 2 && count <= BroadcastRows::kInputsMax &&
+         std::ranges::all_of(call.inputs, [&](const Tensor* input) {
+           return input->dtype() == call.in(0).dtype();
+         });
+}
+
+/// Of any number of inputs; over their number at last where it is a mean.
+core::Result<void> variadic(Binary what, bool is_mean, const Judge& judge, const Call& call,
+                            Outputs outputs, Workspace& ws) {
+  const DType dtype = call.in(0).dtype();
+  if (!are_alike(call) || !is_single(dtype)) return judge.best()(call, outputs, ws);
+  const auto& kernels = kernels_for(ws.isa).binary;
+  const BinaryFn fn = kernels[static_cast<std::size_t>(what)];
+  const auto divide = kernels[static_cast<std::size_t>(Binary::kDiv)];
+  const auto divisor = static_cast<float>(call.inputs.size());
+  const auto last = [&](float* y, std::int64_t count) {
+    if (is_mean) divide(y, 1, &divisor, 0, y, count);
+  };
+  if (is_half(dtype)) {
+    const HalfKernels halves = half_kernels_for(ws.isa, dtype);
+    return in_parts(call, outputs[0], kPart, ws,
+                    [&](const Part& part) { fold_halves(fn, halves, part, last); });
+  }
+  const std::int64_t largest = call.inputs.size() > 2 ? 2 * kPart : kTaskElements;
+  return in_parts(call, outputs[0], largest, ws, [&](const Part& part) {
+    fold<float>(fn, part);
+    last(reinterpret_cast<float*>(part.y), part.count);
+  });
+}
+
+/// Max and Min of all numbers.
+core::Result<void> extreme(Binary what, const Judge& judge, const Call& call, Outputs outputs,
+                           Workspace& ws) {
+  const DType dtype = call.in(0).dtype();
+  const ExtremeFn fn =
+      what == Binary::kMax ? larger_for(ws.isa, dtype) : smaller_for(ws.isa, dtype);
+  if (fn == nullptr || !are_alike(call)) return variadic(what, false, judge, call, outputs, ws);
+  return in_parts(call, outputs[0], kPart, ws,
+                  [&](const Part& part) { fold<std::uint8_t>(fn, part); });
 }
 
 core::Result<void> binary(Binary what, const Judge& judge, const Call& call, Outputs outputs,
@@ -87,13 +186,15 @@ core::Result<void> binary(Binary what, const Judge& judge, const Call& call, Out
 /// A bound of Clip: an attribute before opset 11, then an input; `absent` where there is none.
 core::Result<float> bound(const Call& call, std::string_view name, int input, float absent) {
   if (call.opset < 11) return call.attributes->real(name, absent);
-  return call.has(input) ? call.in(input).data<float>()[0] : absent;
+  if (!call.has(input)) return absent;
+  return ref::visit(ref::Floats32{}, call.in(input).dtype(),
+                    [&]<class T>() { return ref::load(call.in(input).data<T>()[0]); });
 }
 
 }  // namespace
 
 core::Result<void> clip(const Call& call, Outputs outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return ref::kClip.best()(call, outputs, ws);
+  if (!is_single(call.in(0).dtype())) return ref::kClip.best()(call, outputs, ws);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   COMMENSAL_ASSIGN(const float low, bound(call, "min", 1, -kInfinity));
   COMMENSAL_ASSIGN(const float high, bound(call, "max", 2, kInfinity));
@@ -106,7 +207,7 @@ core::Result<void> gelu(const Call& call, Outputs outputs, Workspace& ws) {
 }
 
 core::Result<void> hard_sigmoid(const Call& call, Outputs outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return ref::kHardSigmoid.best()(call, outputs, ws);
+  if (!is_single(call.in(0).dtype())) return ref::kHardSigmoid.best()(call, outputs, ws);
   COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 0.2f));
   COMMENSAL_ASSIGN(const float beta, call.attributes->real("beta", 0.5f));
   return map(Unary::kHardSigmoid, {alpha, beta}, call, outputs[0], ws);
@@ -221,7 +322,7 @@ namespace {
 /// Of a function with the parameter alpha.
 core::Result<void> with_alpha(Unary what, float usual, const Judge& judge, const Call& call,
                               Outputs outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) return judge.best()(call, outputs, ws);
+  if (!is_single(call.in(0).dtype())) return judge.best()(call, outputs, ws);
   COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", usual));
   return map(what, {.first = alpha}, call, outputs[0], ws);
 }
@@ -234,7 +335,7 @@ core::Result<void> elu(const Call& call, Outputs outputs, Workspace& ws) {
   return with_alpha(Unary::kElu, 1, ref::kElu, call, outputs, ws);
 }
 core::Result<void> selu(const Call& call, Outputs outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32 || call.opset < 6) {
+  if (!is_single(call.in(0).dtype()) || call.opset < 6) {
     return ref::kSelu.best()(call, outputs, ws);
   }
   COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1.67326319217681884765625f));
@@ -255,13 +356,13 @@ core::Result<void> div(const Call& call, Outputs outputs, Workspace& ws) {
   return binary(Binary::kDiv, ref::kDiv, call, outputs, ws);
 }
 core::Result<void> max(const Call& call, Outputs outputs, Workspace& ws) {
-  return binary(Binary::kMax, ref::kMax, call, outputs, ws);
+  return extreme(Binary::kMax, ref::kMax, call, outputs, ws);
 }
 core::Result<void> mean(const Call& call, Outputs outputs, Workspace& ws) {
   return variadic(Binary::kAdd, true, ref::kMean, call, outputs, ws);
 }
 core::Result<void> min(const Call& call, Outputs outputs, Workspace& ws) {
-  return binary(Binary::kMin, ref::kMin, call, outputs, ws);
+  return extreme(Binary::kMin, ref::kMin, call, outputs, ws);
 }
 core::Result<void> mul(const Call& call, Outputs outputs, Workspace& ws) {
   return binary(Binary::kMul, ref::kMul, call, outputs, ws);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/check.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/narrow.hpp>
-#include <commensal/compute/tensor/float16.hpp>
 
 namespace commensal::kernels::cpu {
 
 namespace {
 
-using tensor::Bfloat16;
 using tensor::DType;
 
 constexpr std::int64_t kPiece = 1 << 15;
@@ -23,30 +24,29 @@ void in_parts(Workspace& ws, std::int64_t elements, const Convert& convert) {
 core::Result<Tensor> widened(const Tensor& from, Workspace& ws) {
   COMMENSAL_ASSIGN(Tensor made, Tensor::allocate(ws.arena, {DType::kFloat32, from.shape()}));
   float* const to = made.mutable_data<float>().data();
+  const HalfKernels kernels = half_kernels_for(ws.isa, from.dtype());
   in_parts(ws, from.elements(), [&](std::int64_t at, std::int64_t count) {
-    if (from.dtype() == DType::kFloat16) {
-      const auto* bits = reinterpret_cast<const std::uint16_t*>(from.bytes().data());
-      return narrow_kernels_for(ws.isa).from_half(bits + at, to + at, count);
-    }
-    const Bfloat16* const x = from.data<Bfloat16>().data() + at;
-    for (std::int64_t i = 0; i < count; ++i) to[at + i] = tensor::to_float(x[i]);
+    kernels.widen(half_bits(from) + at, to + at, count);
   });
   return made;
 }
 
 void round_into(const Tensor& from, Tensor& to, Workspace& ws) {
   const float* const x = from.data<float>().data();
-  in_parts(ws, from.elements(), [&](std::int64_t at, std::int64_t count) {
-    if (to.dtype() == DType::kFloat16) {
-      auto* bits = reinterpret_cast<std::uint16_t*>(to.mutable_bytes().data());
-      return narrow_kernels_for(ws.isa).to_half(x + at, bits + at, count);
-    }
-    Bfloat16* const y = to.mutable_data<Bfloat16>().data() + at;
-    for (std::int64_t i = 0; i < count; ++i) y[i] = tensor::to_bfloat16(x[at + i]);
-  });
+  std::uint16_t* const y = half_bits(to);
+  const HalfKernels kernels = half_kernels_for(ws.isa, to.dtype());
+  in_parts(ws, from.elements(),
+           [&](std::int64_t at, std::int64_t count) { kernels.round(x + at, y + at, count); });
 }
 
 }  // namespace
+
+HalfKernels half_kernels_for(Isa isa, DType dtype) {
+  core::check(is_half(dtype), "floats of 16 bits");
+  const NarrowKernels& kernels = narrow_kernels_for(isa);
+  if (dtype == DType::kFloat16) return {kernels.from_half, kernels.to_half};
+  return {kernels.from_bfloat16, kernels.to_bfloat16};
+}
 
 core::Result<bool> in_binary32(const Call& call, std::span<Tensor> outputs, Workspace& ws,
                                const ServeFn& serve) {

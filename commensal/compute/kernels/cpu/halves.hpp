@@ -11,6 +11,20 @@ inline bool is_half(tensor::DType dtype) {
   return dtype == tensor::DType::kFloat16 || dtype == tensor::DType::kBfloat16;
 }
 
+/// How the bits of one type of 16 bits become binary32, and binary32 is rounded to them.
+struct HalfKernels {
+  void (*widen)(const std::uint16_t* x, float* y, std::int64_t count) = nullptr;
+  void (*round)(const float* x, std::uint16_t* y, std::int64_t count) = nullptr;
+};
+/// Checked: is_half(dtype).
+HalfKernels half_kernels_for(Isa isa, tensor::DType dtype);
+inline const std::uint16_t* half_bits(const Tensor& t) {
+  return reinterpret_cast<const std::uint16_t*>(t.bytes().data());
+}
+inline std::uint16_t* half_bits(Tensor& t) {
+  return reinterpret_cast<std::uint16_t*>(t.mutable_bytes().data());
+}
+
 /// What serves the same call on binary32; false: it does not, and left the outputs alone.
 using ServeFn = std::function<core::Result<bool>(const Call&, std::span<Tensor>, Workspace&)>;
 /// Serves a call whose 16-bit floats have become binary32, and rounds its outputs. Error:

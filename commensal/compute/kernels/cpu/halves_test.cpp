@@ -73,6 +73,20 @@ TEST(EqualityHalves, OutputsAreRoundedOnce) {
            .attributes = {},
            .inputs = {x({1, 4, 7, 9}, 1), x({4, 3, 3, 3}, 2)},
            .constants = {1}},
+          {.name = "BatchNormalization",
+           .attributes = {},
+           .inputs = {x({2, 5, 7, 9}, 1), x({5}, 2), x({5}, 3), x({5}, 4), x({5}, 5)},
+           .constants = {}},
+          {.name = "InstanceNormalization",
+           .attributes = {},
+           .inputs = {x({2, 5, 7, 9}, 1), x({5}, 2), x({5}, 3)},
+           .constants = {}},
+          {.name = "LayerNormalization",
+           .opset = 17,
+           .attributes = {},
+           .inputs = {x({3, 19, 70}, 1), x({70}, 2), x({70}, 3)},
+           .constants = {},
+           .outputs = 3},
           {.name = "GlobalAveragePool",
            .attributes = {},
            .inputs = {x({2, 19, 7, 7}, 1)},
@@ -94,6 +108,102 @@ TEST(EqualityHalves, OutputsAreRoundedOnce) {
                   .constants = {}};
         test.attributes.set("kernel_shape", Ints{2, 3});
         expect_equal_to_ref(test);
+      }
+    }
+  }
+}
+
+Case of_type(std::string_view name, int opset, std::vector<Tensor> inputs) {
+  return {
+      .name = name, .opset = opset, .attributes = {}, .inputs = std::move(inputs), .constants = {}};
+}
+
+// 65536 and more elements: several tasks, several blocks, a rest of a vector.
+TEST(EqualityHalves, FunctionsOfEveryHalf) {
+  constexpr std::string_view kNames[] = {
+      "Abs",  "Acos",  "Acosh",      "Asin",      "Asinh",       "Atan",      "Atanh",
+      "Ceil", "Celu",  "Clip",       "Cos",       "Cosh",        "Elu",       "Erf",
+      "Exp",  "Floor", "Gelu",       "HardSwish", "HardSigmoid", "LeakyRelu", "Log",
+      "Mish", "Neg",   "Reciprocal", "Relu",      "Round",       "Selu",      "Sigmoid",
+      "Sin",  "Sinh",  "Softplus",   "Sqrt",      "Swish",       "Tan",       "Tanh"};
+  for (const DType dtype : kHalfTypes) {
+    for (const std::string_view name : kNames) {
+      for (const std::int64_t count : {1, 37, 66001}) {
+        SCOPED_TRACE(fmt::format("{} {}", name, count));
+        expect_equal_to_ref(of_type(name, 24, {all_halves(dtype, {count})}));
+      }
+    }
+    Case tanh = of_type("Gelu", 20, {all_halves(dtype, {66001})});
+    tanh.attributes.set("approximate", std::string("tanh"));
+    expect_equal_to_ref(tanh);
+    Case swish = of_type("Swish", 24, {all_halves(dtype, {66001})});
+    swish.attributes.set("alpha", -1.7f);
+    expect_equal_to_ref(swish);
+  }
+}
+
+TEST(EqualityHalves, ClipByBounds) {
+  for (const DType dtype : kHalfTypes) {
+    const Tensor x = all_halves(dtype, {66001});
+    const Tensor low = halves(dtype, {}, 3, Values::kPlain);
+    expect_equal_to_ref(of_type("Clip", 13, {x, low, Tensor()}));
+    expect_equal_to_ref(of_type("Clip", 13, {x, Tensor(), low}));
+    Case old = of_type("Clip", 6, {x});
+    old.attributes.set("min", -1.1f);
+    old.attributes.set("max", 6.3f);
+    expect_equal_to_ref(old);
+  }
+}
+
+TEST(EqualityHalves, FunctionsOfSeveral) {
+  const Shape shapes[][2] = {{{2, 3, 4, 5}, {2, 3, 4, 5}},
+                             {{2, 3, 17, 5}, {3, 1, 1}},
+                             {{7, 33}, {7, 1}},
+                             {{7, 33}, {33}},
+                             {{}, {2, 40}},
+                             {{4, 1, 6}, {5, 1}},
+                             {{0, 3}, {3}},
+                             {{}, {}},
+                             {{3, 20001}, {3, 20001}},
+                             {{3, 20001}, {3, 1}}};
+  for (const DType dtype : kHalfTypes) {
+    for (const std::string_view name : {"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"}) {
+      for (const auto& [a, b] : shapes) {
+        SCOPED_TRACE(fmt::format("{} {} {}", name, a.text(), b.text()));
+        for (const Values values : {Values::kSpecial, Values::kTiny}) {
+          const Tensor x = halves(dtype, a, 1, values), y = halves(dtype, b, 2, values);
+          expect_equal_to_ref(of_type(name, 13, {x, y}));
+          expect_equal_to_ref(of_type(name, 13, {y, x}));
+        }
+      }
+    }
+    for (const std::string_view name : {"Max", "Mean", "Min", "Sum"}) {
+      for (const std::int64_t inputs : {1, 2, 3, 5}) {
+        std::vector<Tensor> all;
+        for (std::int64_t i = 0; i < inputs; ++i) {
+          const Shape shape = i % 2 == 0 ? Shape{2, 3, 3001} : Shape{3, 1};
+          all.push_back(halves(dtype, shape, static_cast<std::uint64_t>(i), Values::kSpecial));
+        }
+        expect_equal_to_ref(of_type(name, 13, all));
+      }
+    }
+  }
+}
+
+TEST(EqualityHalves, Softmax) {
+  for (const DType dtype : kHalfTypes) {
+    for (const std::string_view name : {"LogSoftmax", "Softmax"}) {
+      for (const Values values : {Values::kPlain, Values::kSpecial, Values::kTiny}) {
+        for (const std::int64_t length : {1, 3, 31, 32, 33, 128, 1000}) {
+          SCOPED_TRACE(fmt::format("{} {}", name, length));
+          expect_equal_to_ref(of_type(name, 13, {halves(dtype, {2, 37, length}, 6, values)}));
+        }
+        for (const int opset : {11, 13}) {  // whole planes are rows; along a strided axis
+          Case test = of_type(name, opset, {halves(dtype, {2, 21, 50}, 7, values)});
+          test.attributes.set("axis", std::int64_t{1});
+          expect_equal_to_ref(test);
+        }
+        expect_equal_to_ref(of_type(name, 13, {halves(dtype, {0, 5}, 7, values)}));
       }
     }
   }

@@ -22,6 +22,16 @@ struct ToHalf {
     return hn::BitCast(hn::Rebind<std::uint16_t, Floats>(), hn::DemoteTo(half, canonical(x)));
   }
 };
+struct ToBfloat16 {
+  using Stored = std::uint16_t;
+  static HWY_INLINE auto of(V x) {
+    const hn::RebindToUnsigned<Floats> d;
+    const auto bits = hn::BitCast(d, canonical(x));
+    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1u));
+    const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(d, 0x7fffu)));
+    return hn::TruncateTo(hn::Rebind<std::uint16_t, Floats>(), hn::ShiftRight<16>(rounded));
+  }
+};
 template <class Byte>
 struct ToByte {
   using Stored = std::uint8_t;
@@ -48,12 +58,23 @@ void narrow(const float* x, typename To::Stored* y, std::int64_t count) {
   }
 }
 
-void from_half(const std::uint16_t* x, float* y, std::int64_t count) {
-  const hn::Rebind<std::uint16_t, Floats> d;
-  const auto widened = [&](const std::uint16_t* from) HWY_ATTR {
-    const auto half = hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), hn::LoadU(d, from));
-    return canonical(hn::PromoteTo(kFloats, half));
-  };
+using HalfBits = hn::Rebind<std::uint16_t, Floats>;
+struct FromHalf {
+  static HWY_INLINE V of(hn::Vec<HalfBits> bits) {
+    return hn::PromoteTo(kFloats, hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), bits));
+  }
+};
+struct FromBfloat16 {
+  static HWY_INLINE V of(hn::Vec<HalfBits> bits) {
+    const hn::RebindToUnsigned<Floats> d;
+    return hn::BitCast(kFloats, hn::ShiftLeft<16>(hn::PromoteTo(d, bits)));
+  }
+};
+
+template <class From>
+void widen(const std::uint16_t* x, float* y, std::int64_t count) {
+  const auto widened = [](const std::uint16_t* from)
+                           HWY_ATTR { return canonical(From::of(hn::LoadU(HalfBits(), from))); };
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) hn::StoreU(widened(x + i), kFloats, y + i);
   if (const auto rest = static_cast<int>(count - i); rest > 0) {
@@ -64,8 +85,12 @@ void from_half(const std::uint16_t* x, float* y, std::int64_t count) {
 }
 
 const NarrowKernels& narrow_kernels() {
-  static constexpr NarrowKernels kKernels = {
-      narrow<ToHalf>, from_half, narrow<ToByte<std::uint8_t>>, narrow<ToByte<std::int8_t>>};
+  static constexpr NarrowKernels kKernels = {narrow<ToHalf>,
+                                             widen<FromHalf>,
+                                             narrow<ToBfloat16>,
+                                             widen<FromBfloat16>,
+                                             narrow<ToByte<std::uint8_t>>,
+                                             narrow<ToByte<std::int8_t>>};
   return kKernels;
 }
 

@@ -2,6 +2,7 @@
 // Normalisations and Softmax.
 #include <algorithm>
 #include <cmath>
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
@@ -15,12 +16,13 @@ namespace commensal::kernels::cpu {
 
 using tensor::DType;
 
-core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+namespace {
+core::Result<bool> batch_norm_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::BatchNorm bn, shape_inference::batch_norm_of(call));
   if (bn.trains || bn.type.dtype != DType::kFloat32 || bn.parameters != DType::kFloat32) {
-    return ref::kBatchNormalization.best()(call, outputs, ws);
+    return false;
   }
-  if (bn.type.shape.elements() == 0) return {};
+  if (bn.type.shape.elements() == 0) return true;
   const UnaryFn normalise = kernels_for(ws.isa).unary[static_cast<std::size_t>(Unary::kNormalise)];
   const float* x = call.in(0).data<float>().data();
   float* y = outputs[0].mutable_data<float>().data();
@@ -33,13 +35,17 @@ core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outpu
     normalise(x + i * bn.plane, y + i * bn.plane, bn.plane,
               {parameter(3, c), scale, parameter(2, c)});
   });
-  return {};
+  return true;
+}
+}  // namespace
+
+core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kBatchNormalization, batch_norm_served);
 }
 
-core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  if (call.in(0).dtype() != DType::kFloat32) {
-    return ref::kLayerNormalization.best()(call, outputs, ws);
-  }
+namespace {
+core::Result<bool> layer_norm_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  if (call.in(0).dtype() != DType::kFloat32) return false;
   const tensor::Shape& shape = call.in(0).shape();
   COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
   COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, shape.rank()));
@@ -64,16 +70,15 @@ core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outpu
       if (facts[1] != nullptr) facts[1][row] = ref::store<float>(made.scale);
     }
   });
-  return {};
+  return true;
 }
 
-namespace {
-core::Result<void> groups(const Call& call, Tensor& output, Workspace& ws,
-                          shape_inference::GroupForm form, const Judge& judge) {
-  if (call.in(0).dtype() != DType::kFloat32) return judge.best()(call, {&output, 1}, ws);
+core::Result<bool> groups(const Call& call, Tensor& output, Workspace& ws,
+                          shape_inference::GroupForm form) {
+  if (call.in(0).dtype() != DType::kFloat32) return false;
   COMMENSAL_ASSIGN(const shape_inference::Groups groups, shape_inference::groups_of(call, form));
   COMMENSAL_ASSIGN(const float epsilon, call.attributes->real("epsilon", 1e-5f));
-  if (output.elements() == 0) return {};
+  if (output.elements() == 0) return true;
   const CpuKernels& kernels = kernels_for(ws.isa);
   const UnaryFn normalise = kernels.unary[static_cast<std::size_t>(Unary::kNormaliseTwice)];
   const float* x = call.in(0).data<float>().data();
@@ -87,17 +92,25 @@ core::Result<void> groups(const Call& call, Tensor& output, Workspace& ws,
       normalise(x + at, y + at, groups.stretch, {facts.mean, facts.scale, scale[p], bias[p]});
     }
   });
-  return {};
+  return true;
 }
 }  // namespace
 
+core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kLayerNormalization, layer_norm_served);
+}
 core::Result<void> group_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return groups(call, outputs[0], ws, shape_inference::GroupForm::kGroup, ref::kGroupNormalization);
+  return serve(call, outputs, ws, ref::kGroupNormalization,
+               [](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return groups(own, made[0], space, shape_inference::GroupForm::kGroup);
+               });
 }
 core::Result<void> instance_normalization(const Call& call, std::span<Tensor> outputs,
                                           Workspace& ws) {
-  return groups(call, outputs[0], ws, shape_inference::GroupForm::kInstance,
-                ref::kInstanceNormalization);
+  return serve(call, outputs, ws, ref::kInstanceNormalization,
+               [](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return groups(own, made[0], space, shape_inference::GroupForm::kInstance);
+               });
 }
 
 namespace {
@@ -126,26 +139,66 @@ core::Result<void> across(const shape_inference::Softmax& s, const float* x, flo
       });
 }
 
+/// The rows of a Softmax, several a task.
+struct RowTasks {
+  std::int64_t rows, rows_a_task;
+
+  explicit RowTasks(const shape_inference::Softmax& s)
+      : rows(s.type.shape.elements() / s.view.length),
+        rows_a_task(std::max<std::int64_t>(4096 / s.view.length, 1)) {}
+  std::int64_t count() const { return ceil_div(rows, rows_a_task); }
+  template <class F>
+  void for_rows(std::int64_t task, const F& f) const {
+    const std::int64_t end = std::min(rows, (task + 1) * rows_a_task);
+    for (std::int64_t row = task * rows_a_task; row < end; ++row) f(row);
+  }
+};
+
+/// Of 16-bit floats, row by row: what is widened is still in the first cache.
+core::Result<void> half_rows(const shape_inference::Softmax& s, RowFn fn, const Call& call,
+                             Tensor& output, Workspace& ws) {
+  const HalfKernels halves = half_kernels_for(ws.isa, s.type.dtype);
+  const std::uint16_t* x = half_bits(call.in(0));
+  std::uint16_t* y = half_bits(output);
+  const std::int64_t length = s.view.length;
+  const RowTasks tasks(s);
+  return run_with_scratch(ws, tasks.count(), 2 * length, [&](std::int64_t task, float* wide) {
+    tasks.for_rows(task, [&](std::int64_t row) {
+      halves.widen(x + row * length, wide, length);
+      fn(wide, wide + length, length);
+      halves.round(wide + length, y + row * length, length);
+    });
+  });
+}
+
+core::Result<bool> softmax_served(const shape_inference::Softmax& s, RowFn fn, const Call& call,
+                                  Tensor& output, Workspace& ws) {
+  if (call.in(0).dtype() != DType::kFloat32) return false;
+  const std::int64_t length = s.view.length;
+  const float* x = call.in(0).data<float>().data();
+  float* y = output.mutable_data<float>().data();
+  if (s.view.inner_size != 1) {
+    COMMENSAL_TRY(across(s, x, y, fn, ws));
+    return true;
+  }
+  const RowTasks tasks(s);
+  ws.threads.run(tasks.count(), [&](std::int64_t task) {
+    tasks.for_rows(task, [&](std::int64_t row) { fn(x + row * length, y + row * length, length); });
+  });
+  return true;
+}
+
 core::Result<void> softmax_by(RowFn fn, const Call& call, Tensor& output, Workspace& ws,
                               const Judge& judge) {
   COMMENSAL_ASSIGN(const auto softmax,
                    call.memo.of([&] { return shape_inference::softmax_of(call); }));
   const shape_inference::Softmax& s = *softmax;
-  if (s.type.dtype != DType::kFloat32) return judge.best()(call, {&output, 1}, ws);
-  const std::int64_t length = s.view.length, elements = s.type.shape.elements();
-  if (elements == 0) return {};
-  const float* x = call.in(0).data<float>().data();
-  float* y = output.mutable_data<float>().data();
-  if (s.view.inner_size != 1) return across(s, x, y, fn, ws);
-  const std::int64_t rows = elements / length;
-  const std::int64_t rows_a_task = std::max<std::int64_t>(4096 / length, 1);
-  ws.threads.run((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
-    const std::int64_t end = std::min(rows, (task + 1) * rows_a_task);
-    for (std::int64_t row = task * rows_a_task; row < end; ++row) {
-      fn(x + row * length, y + row * length, length);
-    }
-  });
-  return {};
+  if (s.type.shape.elements() == 0) return {};
+  if (is_half(s.type.dtype) && s.view.inner_size == 1) return half_rows(s, fn, call, output, ws);
+  return serve(call, {&output, 1}, ws, judge,
+               [&](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return softmax_served(s, fn, own, made[0], space);
+               });
 }
 
 }  // namespace
