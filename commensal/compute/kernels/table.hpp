@@ -19,7 +19,8 @@ inline constexpr std::string_view kTraining = "ai.onnx.preview.training";
 
 inline constexpr Places kNone{0}, kFirst{0b1}, kSecond{0b10}, kBoth{0b11}, kThird{0b100},
     kFourth{0b1000}, kFifth{0b10000}, kSeventh{0b1000000};
-inline constexpr Places kFirstAndThird{0b101}, kSecondAndThird{0b110};
+inline constexpr Places kFirstAndThird{0b101}, kSecondAndThird{0b110},
+    kSecondAndFourth{0b1010};
 inline constexpr Places kAfterFirst{~1u}, kAll{~0u};
 
 }  // namespace commensal::kernels

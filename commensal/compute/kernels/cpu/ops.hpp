@@ -22,6 +22,10 @@ core::Result<std::shared_ptr<const Packed>> pack_deform_conv(const Call& call, I
 // einsum.cpp
 core::Result<void> einsum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
+// fourier.cpp
+core::Result<void> dft(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> stft(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
 // gemm.cpp
 core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa);

@@ -187,11 +187,42 @@ inline std::optional<Sample> random_attention(Draw& draw, const Tensor& x) {
   return made;
 }
 
+/// Transforms along any axis, and of frames.
+inline std::optional<Sample> random_spectrum(Draw& draw, const Tensor& x) {
+  const std::int64_t parts = draw.number(1, 2), many = draw.one_in(3) ? 70 : 12;
+  const bool is_onesided = parts == 1 && draw.one_in(2);
+  const auto one = [](std::int64_t value) {
+    return Tensor::of<std::int64_t>({}, std::array{value});
+  };
+  if (draw.one_in(2)) {
+    const std::int64_t length = draw.number(1, many), frame = draw.number(1, length);
+    const Tensor signal =
+        random_of(draw, x.dtype(), {draw.number(0, 3), length, parts}, random_blend(draw));
+    const Tensor window = random_of(draw, x.dtype(), {frame}, random_blend(draw));
+    return Sample{"STFT",
+                  17,
+                  {signal, one(draw.number(1, 9)), draw.one_in(2) ? window : Tensor(), one(frame)},
+                  attributes_of({{"onesided", std::int64_t{is_onesided ? 1 : 0}}})};
+  }
+  Ints dims;
+  for (std::int64_t d = draw.number(1, 3); d > 0; --d) dims.push_back(draw.number(1, 9));
+  const auto axis = draw.number(0, static_cast<std::int64_t>(dims.size()) - 1);
+  dims[static_cast<std::size_t>(axis)] = draw.number(0, many);
+  dims.push_back(parts);
+  const Tensor from = random_of(draw, x.dtype(), shape_of(dims), random_blend(draw));
+  return Sample{"DFT",
+                20,
+                {from, one(draw.number(1, many)), one(axis)},
+                attributes_of({{"onesided", std::int64_t{is_onesided ? 1 : 0}},
+                               {"inverse", is_onesided ? 0 : draw.number(0, 1)}})};
+}
+
 inline constexpr NamedRecipe kRareRecipes[] = {
     {"einsum", random_einsum},       {"grid", random_grid},       {"loss", random_loss},
     {"recurrent", random_recurrent}, {"picking", random_picking}, {"resizing", random_resizing},
     {"sampling", random_sampling},   {"columns", random_columns}, {"putting", random_putting},
     {"finding", random_finding},     {"bending", random_bending}, {"attention", random_attention},
+    {"spectrum", random_spectrum},
 };
 
 }  // namespace commensal::kernels::testing
