@@ -266,6 +266,7 @@ TEST(EqualityRandomCalls, Resize) { EXPECT_EQ(check_recipes({"resizing"}, 400).s
 TEST(EqualityRandomCalls, Samples) { EXPECT_EQ(check_recipes({"sampling"}, 300).size(), 3U); }
 TEST(EqualityRandomCalls, Columns) { EXPECT_EQ(check_recipes({"columns"}, 200).size(), 1U); }
 TEST(EqualityRandomCalls, Bends) { EXPECT_EQ(check_recipes({"bending"}, 200).size(), 2U); }
+TEST(EqualityRandomCalls, Caches) { EXPECT_EQ(check_recipes({"caching"}, 300).size(), 2U); }
 TEST(EqualityRandomCalls, Spectra) { EXPECT_EQ(check_recipes({"spectrum"}, 200).size(), 2U); }
 TEST(EqualityRandomCalls, Puts) { EXPECT_EQ(check_recipes({"putting"}, 300).size(), 6U); }
 TEST(EqualityRandomCalls, Finds) { EXPECT_EQ(check_recipes({"finding"}, 300).size(), 8U); }

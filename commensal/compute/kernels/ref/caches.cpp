@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/ref/movement.hpp>
+#include <commensal/compute/kernels/ref/runs.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -77,6 +78,30 @@ struct TensorScatter {
     if (circular && moment < 0) moment += view.length;
     if (moment < 0 || moment >= updates) return {0, index};
     return {1, (view.outer(index) * updates + moment) * view.inner_size + view.inner(index)};
+  }
+  // All of the cache, then the update over it: in one piece, or two where the circle closes.
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    const auto size = static_cast<std::size_t>(tensor::traits(type.dtype).size);
+    const std::size_t moment = static_cast<std::size_t>(view.inner_size) * size;
+    std::uint8_t* const to = outputs[0].mutable_bytes().data();
+    const std::uint8_t* const from = call.in(1).bytes().data();
+    copy_whole(threads, call.in(0).bytes(), to);
+    if (call.in(1).elements() == 0) return;
+    const std::int64_t outer = type.shape.elements() / (view.length * view.inner_size);
+    const std::int64_t an_entry = outer / type.shape[0];
+    threads.run(outer, [&](std::int64_t i) {
+      Pulse pulse(&threads);
+      const std::int64_t write =
+          writes.empty() ? 0 : writes[static_cast<std::size_t>(i / an_entry)];
+      const std::int64_t before = std::min(updates, view.length - write);
+      const auto put = [&](std::int64_t at, std::int64_t first, std::int64_t count) {
+        copy(pulse, to + static_cast<std::size_t>(i * view.length + at) * moment,
+             from + static_cast<std::size_t>(i * updates + first) * moment,
+             static_cast<std::size_t>(count) * moment);
+      };
+      put(write, 0, before);
+      put(0, before, updates - before);
+    });
   }
 };
 
@@ -196,9 +221,6 @@ struct RotaryEmbedding {
   };
   Places places(std::int64_t index) const {
     const std::int64_t along = index % width, head_start = index - along;
-    const std::int64_t row = index / width;
-    const std::int64_t b = row / (heads * moments);
-    const std::int64_t s = heads_first ? row % moments : row / heads % moments;
     Places made;
     made.stays = along >= turned;
     if (made.stays) return made;
@@ -207,11 +229,69 @@ struct RotaryEmbedding {
     made.is_second = neighbours ? along % 2 == 1 : along >= half;
     made.first = head_start + (neighbours ? 2 * pair : pair);
     made.second = made.first + (neighbours ? 1 : half);
-    made.position = b * moments + s;
-    const std::int64_t cached =
-        rows.empty() ? made.position : rows[static_cast<std::size_t>(made.position)];
-    made.factor = cached * columns + pair;
+    made.position = position(index / width);
+    made.factor = factors(made.position) + pair;
     return made;
+  }
+  // A batch entry and moment, of a row of `width` elements; where its factors begin in the caches.
+  std::int64_t position(std::int64_t row) const {
+    if (!heads_first) return row / heads;
+    return row / (heads * moments) * moments + row % moments;
+  }
+  std::int64_t factors(std::int64_t position) const {
+    return (rows.empty() ? position : rows[static_cast<std::size_t>(position)]) * columns;
+  }
+  // Row after row of `width` elements, each with a row of the caches.
+  void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    if (shape.elements() == 0) return;
+    constexpr std::int64_t kElements = 1 << 14;  // of a task
+    visit(In{}, dtype, [&]<class T>() {
+      const T* const x = call.in(0).data<T>().data();
+      const T* const cos = call.in(1).data<T>().data();
+      const T* const sin = call.in(2).data<T>().data();
+      T* const y = outputs[0].mutable_data<T>().data();
+      in_pieces(call, threads, shape.elements() / width, kElements / width,
+                [&](const Call& own, std::int64_t row, std::int64_t end) {
+                  for (; row < end; ++row) {
+                    const std::int64_t at = row * width, factor = factors(position(row));
+                    own.pulse();
+                    turn(own.pulse, x + at, cos + factor, sin + factor, y + at);
+                  }
+                });
+    });
+  }
+  template <class T>
+  void turn(Pulse& pulse, const T* x, const T* cos, const T* sin, T* y) const {
+    constexpr std::int64_t kPiece = 1 << 12;
+    const std::int64_t half = turned / 2, apart = neighbours ? 1 : half;
+    for (std::int64_t i = 0; i < half; i += kPiece) {
+      const std::int64_t end = std::min(half, i + kPiece);
+      pulse(end - i);
+      if (neighbours) {
+        turn_some<1, 2>(x, x + apart, cos, sin, y, y + apart, i, end);
+      } else {
+        const std::int64_t many = turn_some<16, 1>(x, x + apart, cos, sin, y, y + apart, i, end);
+        turn_some<1, 1>(x, x + apart, cos, sin, y, y + apart, many, end);
+      }
+    }
+    copy(pulse, reinterpret_cast<std::uint8_t*>(y + turned),
+         reinterpret_cast<const std::uint8_t*>(x + turned),
+         static_cast<std::size_t>(width - turned) * sizeof(T));
+  }
+  // A fixed number of pairs at once, of which compilers make vectors.
+  template <int kAtOnce, int kStep, class T>
+  static std::int64_t turn_some(const T* __restrict x1, const T* __restrict x2,
+                                const T* __restrict cos, const T* __restrict sin, T* __restrict y1,
+                                T* __restrict y2, std::int64_t i, std::int64_t end) {
+    for (; i + kAtOnce <= end; i += kAtOnce) {
+      for (int k = 0; k < kAtOnce; ++k) {
+        const std::int64_t at = (i + k) * kStep;
+        const float x = load(x1[at]), y = load(x2[at]), c = load(cos[i + k]), s = load(sin[i + k]);
+        y1[at] = store<T>(c * x - s * y);
+        y2[at] = store<T>(s * x + c * y);
+      }
+    }
+    return i;
   }
   template <class T>
   Scalar value(const Call& call, int, std::int64_t index) const {

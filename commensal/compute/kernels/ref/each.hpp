@@ -16,6 +16,8 @@
 ///   std::int64_t steps(int output, std::int64_t index) const;
 ///   template <class T> Scalar partial(const Call&, int output, std::int64_t index,
 ///                                     std::int64_t steps) const;
+///   void run_rows(const Call&, std::span<Tensor> outputs, ThreadPool&) const;
+///                                                      (optional) all elements at once
 namespace commensal::kernels::ref {
 
 /// Puts the bits of a value into an output of its type.
@@ -50,6 +52,7 @@ struct EachPlan {
     }
   }
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
+    if constexpr (RunsRows<Op>) return op.run_rows(call, outputs, threads);
     constexpr std::int64_t kPiece = 1024;
     for (int o = 0; o < static_cast<int>(outputs.size()); ++o) {
       Tensor& output = outputs[static_cast<std::size_t>(o)];

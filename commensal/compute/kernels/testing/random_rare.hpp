@@ -187,6 +187,49 @@ inline std::optional<Sample> random_attention(Draw& draw, const Tensor& x) {
   return made;
 }
 
+/// Pairs that are turned, and updates of a cache.
+inline std::optional<Sample> random_caching(Draw& draw, const Tensor& x) {
+  const std::int64_t batch = draw.number(0, 3), heads = draw.number(1, 3);
+  const std::int64_t moments = draw.number(0, 6), width = draw.number(1, draw.one_in(2) ? 90 : 9);
+  const auto tensor = [&](const Ints& dims) {
+    return random_of(draw, x.dtype(), shape_of(dims), random_blend(draw));
+  };
+  const auto places = [&](const tensor::Shape& shape, std::int64_t most) {
+    Ints made;
+    for (std::int64_t i = 0; i < shape.elements(); ++i) made.push_back(draw.number(0, most));
+    return Tensor::of<std::int64_t>(shape, made);
+  };
+  if (draw.one_in(2)) {
+    const std::int64_t length = moments + draw.number(0, 5), axis = draw.number(1, 2);
+    Ints cache = {batch, heads, heads, width}, update = cache;
+    cache[static_cast<std::size_t>(axis)] = length,
+    update[static_cast<std::size_t>(axis)] = moments;
+    const bool circular = draw.one_in(2);
+    const std::int64_t most = circular ? length - 1 : length - moments;
+    Sample made{"TensorScatter",
+                24,
+                {tensor(cache), tensor(update)},
+                attributes_of({{"axis", draw.one_in(2) ? axis : axis - 4},
+                               {"mode", std::string(circular ? "circular" : "linear")}})};
+    if (most >= 0 && draw.one_in(2)) made.inputs.push_back(places({batch}, most));
+    return made;
+  }
+  const bool flat = draw.one_in(2), chosen = draw.one_in(2);
+  const std::int64_t turned = 2 * draw.number(0, width / 2), columns = turned / 2;
+  const std::int64_t half = turned == 0 ? width / 2 : columns, rows = draw.number(1, 9);
+  const Ints cache = chosen ? Ints{rows, half + draw.number(0, 2)} : Ints{batch, moments, half};
+  Sample made{
+      "RotaryEmbedding",
+      23,
+      {tensor(flat ? Ints{batch, moments, heads * width} : Ints{batch, heads, moments, width}),
+       tensor(cache), tensor(cache)},
+      attributes_of({{"rotary_embedding_dim", turned},
+                     {"num_heads", heads},
+                     {"interleaved", draw.number(0, 1)}})};
+  if (chosen) made.inputs.push_back(places({batch, moments}, rows - 1));
+  return made;
+}
+
 /// Transforms along any axis, and of frames.
 inline std::optional<Sample> random_spectrum(Draw& draw, const Tensor& x) {
   const std::int64_t parts = draw.number(1, 2), many = draw.one_in(3) ? 70 : 12;
@@ -218,11 +261,11 @@ inline std::optional<Sample> random_spectrum(Draw& draw, const Tensor& x) {
 }
 
 inline constexpr NamedRecipe kRareRecipes[] = {
-    {"einsum", random_einsum},       {"grid", random_grid},       {"loss", random_loss},
-    {"recurrent", random_recurrent}, {"picking", random_picking}, {"resizing", random_resizing},
-    {"sampling", random_sampling},   {"columns", random_columns}, {"putting", random_putting},
-    {"finding", random_finding},     {"bending", random_bending}, {"attention", random_attention},
-    {"spectrum", random_spectrum},
+    {"einsum", random_einsum},       {"grid", random_grid},         {"loss", random_loss},
+    {"recurrent", random_recurrent}, {"picking", random_picking},   {"resizing", random_resizing},
+    {"sampling", random_sampling},   {"columns", random_columns},   {"putting", random_putting},
+    {"finding", random_finding},     {"bending", random_bending},   {"attention", random_attention},
+    {"caching", random_caching},     {"spectrum", random_spectrum},
 };
 
 }  // namespace commensal::kernels::testing
