@@ -148,9 +148,12 @@ struct ScatterPlan {
   void put_runs(Pulse& pulse, const T* from, T* y) const {
     constexpr std::int64_t kPiece = 1 << 13;
     if (slice == 1) {
-      for (std::size_t r = 0; r < targets.size(); ++r) {
-        pulse();
-        if (targets[r] >= 0) y[targets[r]] = joined(kJoin, y[targets[r]], from[r]);
+      for (std::size_t first = 0; first < targets.size(); first += kPiece) {
+        const std::size_t end = std::min<std::size_t>(targets.size(), first + kPiece);
+        pulse(2 * (end - first));
+        for (std::size_t r = first; r < end; ++r) {
+          if (targets[r] >= 0) y[targets[r]] = joined(kJoin, y[targets[r]], from[r]);
+        }
       }
       return;
     }
@@ -274,24 +277,37 @@ struct MaxUnpool : ScatterPlan {
     plan.updates = 0;
     plan.to = {call.in(0).dtype(), whole};
     if (call.unknown.has(1)) return plan;
-    const std::int64_t pooled_elements = pooled.elements();
-    const bool is_whole = pooled == whole;
-    plan.targets.reserve(static_cast<std::size_t>(x.elements()));
-    for (const std::int64_t index : paced<std::int64_t>(call, 1)) {
-      const std::int64_t place = index < 0 ? index + pooled_elements : index;
-      if (place < 0 || place >= pooled_elements) return outside_of(index, pooled_elements);
-      if (is_whole) {
-        plan.targets.push_back(place);
-        continue;
-      }
-      const Dims at = shape_inference::split(pooled, place);
+    plan.targets.resize(static_cast<std::size_t>(x.elements()));
+    const auto indices = call.in(1).data<std::int64_t>();
+    for (std::size_t first = 0; first < indices.size(); first += kPiece) {
+      const std::size_t count = std::min(kPiece, indices.size() - first);
+      call.pulse(count);
+      COMMENSAL_TRY(place(indices.subspan(first, count), pooled.elements(), &plan.targets[first]));
+    }
+    if (pooled == whole) return plan;
+    for (std::int64_t& target : plan.targets) {
+      call.pulse(8);
+      const Dims at = shape_inference::split(pooled, target);
       bool inside = true;
       for (int d = 0; d < whole.rank(); ++d) {
         inside = inside && at[static_cast<std::size_t>(d)] < whole[d];
       }
-      plan.targets.push_back(inside ? shape_inference::join(whole, at) : -1);
+      target = inside ? shape_inference::join(whole, at) : -1;
     }
     return plan;
+  }
+  // Negative ones count from the end.
+  static core::Result<void> place(std::span<const std::int64_t> indices, std::int64_t elements,
+                                  std::int64_t* to) {
+    bool is_inside = true;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      to[i] = indices[i] < 0 ? indices[i] + elements : indices[i];
+      is_inside &= static_cast<std::uint64_t>(to[i]) < static_cast<std::uint64_t>(elements);
+    }
+    for (std::size_t i = 0; i < indices.size() && !is_inside; ++i) {
+      if (to[i] < 0 || to[i] >= elements) return outside_of(indices[i], elements);
+    }
+    return {};
   }
   void run(const Call& call, std::span<Tensor> outputs) const {
     visit(Floats{}, to.dtype, [&]<class T>() {

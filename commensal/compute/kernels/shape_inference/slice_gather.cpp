@@ -107,13 +107,18 @@ core::Result<std::vector<std::int64_t>> positions_of(const Call& call, std::int6
   std::vector<std::int64_t> made;
   if (call.unknown.has(1)) return made;
   bool is_inside = true;
-  made.reserve(static_cast<std::size_t>(call.in(1).elements()));
+  made.resize(static_cast<std::size_t>(call.in(1).elements()));
   visit(ref::Types<std::int32_t, std::int64_t>{}, call.in(1).dtype(), [&]<class T>() {
-    for (const T value : call.in(1).data<T>()) {
-      call.pulse();
-      const std::int64_t position = value < 0 ? value + dim : value;
-      is_inside = is_inside && position >= 0 && position < dim;
-      made.push_back(position);
+    constexpr std::size_t kPiece = 1 << 12;
+    const auto values = call.in(1).data<T>();
+    for (std::size_t first = 0; first < values.size(); first += kPiece) {
+      const std::size_t end = std::min(values.size(), first + kPiece);
+      call.pulse(end - first);
+      for (std::size_t i = first; i < end; ++i) {
+        const std::int64_t value = values[i], position = value < 0 ? value + dim : value;
+        is_inside &= static_cast<std::uint64_t>(position) < static_cast<std::uint64_t>(dim);
+        made[i] = position;
+      }
     }
   });
   if (is_inside) return made;
