@@ -45,7 +45,6 @@ class FactorColumns final : public ColumnSource {
     });
     factors_ = {};
   }
-  /// On the heap.
   std::int64_t bytes() const {
     return panels_ ? floats_ * static_cast<std::int64_t>(sizeof(float))
                    : transform_.n * static_cast<std::int64_t>(sizeof(math::Turned));
@@ -147,15 +146,17 @@ void finish_bins(const Transform& t, std::int64_t first, std::int64_t count, flo
 }
 
 /// All bins of all lines, one line after the other.
-core::Result<void> transform_lines(const Lines& lines, const Transform& t, Pulse& pulse, float* to,
-                                   Workspace& ws) {
+core::Result<void> transform_lines(const Lines& lines, const Transform& t, const Call& call,
+                                   float* to, Workspace& ws) {
   constexpr std::int64_t kPiece = 1 << 12;
   const CpuKernels& kernels = kernels_for(ws.isa);
-  const FactorColumns factors(pulse, kernels, t);
+  COMMENSAL_ASSIGN(const auto factors, call.memo.of([&] {
+    return core::Result<FactorColumns>(tl::in_place, call.pulse, kernels, t);
+  }));
   const std::int64_t floats = packed_rows_floats(kernels, lines.count, t.steps());
   COMMENSAL_ASSIGN(const auto packed, floats_from(ws.arena, std::max<std::int64_t>(floats, 1)));
   COMMENSAL_ASSIGN(const Rows rows, pack_lines(lines, t, packed.get(), ws));
-  const Product product{.a = rows, .b = &factors, .c = to, .c_step = 2 * t.bins};
+  const Product product{.a = rows, .b = factors.get(), .c = to, .c_step = 2 * t.bins};
   const std::int64_t own = own_bins(t), pieces = ceil_div(own, kPiece);
   COMMENSAL_TRY(
       multiply({.rows = lines.count, .depth = t.steps(), .columns = 2 * own}, {&product, 1}, ws));
@@ -181,16 +182,16 @@ core::Result<bool> dft_served(const Call& call, std::span<Tensor> outputs, Works
   lines.line_step = t.parts();
   float* const y = outputs[0].mutable_data<float>().data();
   if (inner == 1) {
-    COMMENSAL_TRY(transform_lines(lines, t, call.pulse, y, ws));
+    COMMENSAL_TRY(transform_lines(lines, t, call, y, ws));
     return true;
   }
   COMMENSAL_ASSIGN(const auto made, floats_from(ws.arena, op.to.elements()));
-  COMMENSAL_TRY(transform_lines(lines, t, call.pulse, made.get(), ws));
+  COMMENSAL_TRY(transform_lines(lines, t, call, made.get(), ws));
   constexpr std::int64_t kBinBytes = 2 * sizeof(float);
-  copy_strided(
-      {.dims = {lines.count / inner, t.bins, inner}, .strides = {inner * t.bins, 1, t.bins}},
-      kBinBytes, reinterpret_cast<const std::uint8_t*>(made.get()),
-      outputs[0].mutable_bytes().data(), ws);
+  const CopyPlan copy(
+      {.dims = {lines.count / inner, t.bins, inner}, .strides = {inner * t.bins, 1, t.bins}});
+  copy.run(kBinBytes, reinterpret_cast<const std::uint8_t*>(made.get()),
+           outputs[0].mutable_bytes().data(), ws);
   return true;
 }
 
@@ -206,8 +207,8 @@ core::Result<bool> stft_served(const Call& call, std::span<Tensor> outputs, Work
   lines.group_step = op.length * parts;
   lines.line_step = op.step * parts;
   if (call.has(2)) lines.window = call.in(2).data<float>().data();
-  COMMENSAL_TRY(transform_lines(lines, op.transform, call.pulse,
-                                outputs[0].mutable_data<float>().data(), ws));
+  COMMENSAL_TRY(
+      transform_lines(lines, op.transform, call, outputs[0].mutable_data<float>().data(), ws));
   return true;
 }
 

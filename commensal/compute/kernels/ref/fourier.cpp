@@ -37,6 +37,7 @@ struct Spectrum : shape_inference::Transform {
     }
     return acc;
   }
+  std::int64_t bytes() const { return 256 + n * static_cast<std::int64_t>(sizeof(Turned)); }
   float finish(float acc) const { return (inverse ? acc / static_cast<float>(n) : acc) + 0.0f; }
 };
 
@@ -49,6 +50,7 @@ struct Dft : shape_inference::Dft {
     return Dft{parsed, {parsed.transform}};
   }
   std::vector<TensorType> types() const { return {{dtype, to}}; }
+  std::int64_t bytes() const { return spectrum.bytes(); }
 
   // Where part `part` of term j of the line of output `index` lies.
   std::int64_t source(std::int64_t index, std::int64_t j, std::int64_t part) const {
@@ -93,6 +95,7 @@ struct Stft : shape_inference::Stft {
     return Stft{parsed, {parsed.transform}};
   }
   std::vector<TensorType> types() const { return {{dtype, to}}; }
+  std::int64_t bytes() const { return spectrum.bytes(); }
 
   std::int64_t source(std::int64_t index, std::int64_t j, std::int64_t part) const {
     const std::int64_t parts = transform.parts();
