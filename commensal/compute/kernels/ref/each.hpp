@@ -28,7 +28,7 @@ inline void put(std::span<std::uint8_t> bytes, std::int64_t index, Scalar value)
 
 template <class Op>
 struct EachPlan {
-  static constexpr bool kPlainRows = true;
+  static constexpr bool kPlainRows = !RunsRows<Op>;
   Op op;
 
   static core::Result<EachPlan> make(const Call& call) {
