@@ -16,6 +16,7 @@ inline constexpr std::int64_t kPictureChannelsMax = 1 << 16;          // that la
 inline constexpr std::int64_t kFoldedInnerBytesMax = 64 << 10;
 inline constexpr std::int64_t kFoldedInnerOpsMax = 1 << 28;
 inline constexpr std::int64_t kPlannedInnerNodesMax = 1 << 17;
-inline constexpr std::size_t kShownLineBytesMax = 300;  // of another library's message
+inline constexpr std::int64_t kMemoBytesMax = 64 << 20;  // of a model, for all who run it
+inline constexpr std::size_t kShownLineBytesMax = 300;   // of another library's message
 
 }  // namespace commensal::limits

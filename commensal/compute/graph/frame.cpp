@@ -19,8 +19,8 @@ std::int64_t elements_of(const kernels::Attribute& attribute) {
 /// About what a kernel parses out of a node: shapes, and some words of each element of attributes
 /// and of what it reads ahead.
 std::int64_t memo_bytes(const Graph& graph, const Node& node) {
-  constexpr std::int64_t kShapes = 512, kElement = 32;
-  std::int64_t bytes = kShapes;
+  constexpr std::int64_t kShapes = 512, kElement = 32, kOperand = 192;
+  std::int64_t bytes = kShapes + kOperand * (std::ssize(node.inputs) + std::ssize(node.outputs));
   for (const auto& [name, value] : node.attributes.all()) bytes += kElement * elements_of(value);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const auto constant = graph.initialisers.find(node.inputs[i]);
@@ -56,14 +56,15 @@ Program::Frame::Frame(const Program& program, bool fixes)
     step.call.outputs = program.inferred_[i];
     // Those of optimised graphs may be steered by what changes.
     if (!step.call.outputs.empty() && !node.op->is_internal()) {
-      step.call.memo.keep(memos_left_, memo_bytes(graph_, node));
+      step.call.memo.keep(program.cache_->memo_bytes_left(), memo_bytes(graph_, node));
     }
   }
   const std::int64_t small = fixes ? program.in_place_.small_bytes() : 0;
   if (small == 0) return;
-  tensor::Arena arena(small);
+  tensor::Arena arena(2 * small);  // which rounds up
   const auto memory = tensor::Tensor::allocate(arena, {tensor::DType::kUint8, {small}});
-  for (std::size_t i = 0; i < steps_.size() && memory; ++i) fix(i, *memory);
+  core::check(memory.has_value(), "an arena has room for what it was made for");
+  for (std::size_t i = 0; i < steps_.size(); ++i) fix(i, *memory);
 }
 
 /// Nodes come in an order in which their inputs are fixed before them.
@@ -99,28 +100,29 @@ void Program::Frame::clear() {
   for (std::size_t id = 0; id < values_.size(); ++id) {
     if (!stays_[id] && !values_[id].is_nothing()) values_[id] = tensor::Value();
   }
-  for (Step& step : steps_) {
-    if (!step.is_fixed) step.outputs.clear();
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (!steps_[i].is_fixed) steps_[i].outputs.clear();
+    if (program_.inferred_[i].empty()) steps_[i].call.memo.forget();
   }
 }
 
 Program::Frames::Lease::Lease(const Program& program, bool fixes)
     : from_(*program.frames_), fixes_(fixes) {
-  if (fixes) {
+  {
     const std::lock_guard lock(from_.mutex_);
-    if (!from_.free_.empty()) {
-      frame_ = std::move(from_.free_.back());
-      from_.free_.pop_back();
+    auto& free = from_.free_[fixes ? 1 : 0];
+    if (!free.empty()) {
+      frame_ = std::move(free.back());
+      free.pop_back();
     }
   }
   if (frame_ == nullptr) frame_ = std::make_unique<Frame>(program, fixes);
 }
 
 Program::Frames::Lease::~Lease() {
-  if (!fixes_) return;
   frame_->clear();
   const std::lock_guard lock(from_.mutex_);
-  from_.free_.push_back(std::move(frame_));
+  from_.free_[fixes_ ? 1 : 0].push_back(std::move(frame_));
 }
 
 }  // namespace commensal::graph

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <commensal/compute/graph/program.hpp>
 #include <mutex>
 
@@ -38,13 +39,10 @@ class Program::Frame {
  private:
   void fix(std::size_t node, const tensor::Tensor& memory);
 
-  static constexpr std::int64_t kMemos = 16 << 20;  // bytes
-
   const Program& program_;
   const Graph& graph_;
   Values values_;
   std::vector<bool> stays_;  // from run to run: constants, and what is fixed
-  std::int64_t memos_left_ = kMemos;
   std::vector<Step> steps_;
 };
 
@@ -54,7 +52,7 @@ class Program::Frames {
   /// One for the run that holds it.
   class Lease {
    public:
-    /// `fixes`: as Frame's; one that does not is its own.
+    /// `fixes`: as Frame's.
     Lease(const Program& program, bool fixes);
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
@@ -69,7 +67,7 @@ class Program::Frames {
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Frame>> free_;
+  std::array<std::vector<std::unique_ptr<Frame>>, 2> free_;  // those that fix nothing first
 };
 
 }  // namespace commensal::graph

@@ -32,6 +32,8 @@ class PackCache {
     std::atomic<std::int64_t> ops_left = limits::kFoldedInnerOpsMax;
   };
   InnerPlans& inner_plans() { return inner_plans_; }
+  /// Bytes that the frames of all of a model's programs may still keep in memos.
+  std::atomic<std::int64_t>& memo_bytes_left() { return memo_bytes_left_; }
 
   using PackedResult = core::Result<std::shared_ptr<const kernels::Packed>>;
   /// What the row's `pack` makes of these constants, made once; where only the row's `packs` are
@@ -55,6 +57,7 @@ class PackCache {
   const std::shared_ptr<const PackFolder> folder_;
   const std::shared_ptr<const PackCache> model_;  // null: this is the model's
   InnerPlans inner_plans_;
+  std::atomic<std::int64_t> memo_bytes_left_ = limits::kMemoBytesMax;
   mutable std::mutex mutex_;
   std::multimap<const void*, Entry> entries_;  // by where the first constant lies; of mutex_
 };

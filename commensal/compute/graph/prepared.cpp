@@ -19,10 +19,10 @@ Prepared::ProgramResult Prepared::plain(const kernels::ThreadPool* host) {
 
 Prepared::ProgramResult Prepared::plain_locked(const kernels::ThreadPool* host) {
   if (plain_ == nullptr) {
-    if (is_inner_) charge(static_cast<std::int64_t>(graph_->nodes.size()), 0);
     COMMENSAL_ASSIGN(Program made,
                      Program::make(graph_, isa_, cache_, Program::Form::kAsItIs, host));
     plain_ = std::make_shared<const Program>(std::move(made));
+    if (is_inner_) charge(static_cast<std::int64_t>(graph_->nodes.size()), 0);
   }
   return plain_;
 }

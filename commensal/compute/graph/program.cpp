@@ -121,9 +121,10 @@ Types declared_types(const Graph& graph) {
 
 }  // namespace
 
-Program::Program(std::shared_ptr<const Graph> graph, Form form)
+Program::Program(std::shared_ptr<const Graph> graph, Form form, std::shared_ptr<PackCache> cache)
     : graph_(std::move(graph)),
       form_(form),
+      cache_(std::move(cache)),
       declared_(declared_types(*graph_)),
       released_(last_uses(*graph_)),
       in_place_(*graph_),
@@ -162,7 +163,7 @@ std::vector<tensor::TensorType> Program::types_ahead(const Node& node) const {
 Result<Program> Program::make(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
                               const std::shared_ptr<PackCache>& cache, Form form,
                               const kernels::ThreadPool* host) {
-  Program made(std::move(graph), form);
+  Program made(std::move(graph), form, cache);
   if (isa) COMMENSAL_TRY(made.pack_constants(*isa, *cache, host));
   COMMENSAL_TRY(made.prepare_inner(cache, isa, host));
   return made;
@@ -274,12 +275,14 @@ Result<void> Program::run_kernel(std::size_t index, Frame& frame, InPlace::Memor
   step.call.inputs = step.tensors;
   std::optional<kernels::StringCodes> codes;
   if (inferred_[index].empty()) {
+    step.call.memo.keep_for_a_run();
     COMMENSAL_ASSIGN(codes, kernels::StringCodes::of(*node.op, step.call));
     step.call.inputs = codes->inputs();
     COMMENSAL_ASSIGN(step.call.outputs, node.op->judge->infer(step.call));
   }
   COMMENSAL_TRY(run_call(index, frame, memory, machine));
   if (step.is_fixed) return {};
+  if (codes) step.call.memo.forget();
   if (codes) step.outputs = codes->decoded(std::move(step.outputs), step.call.pulse);
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     if (codes) COMMENSAL_TRY(check_planned(node, k, step.outputs[k]));

@@ -55,7 +55,7 @@ class Program {
   class Frames;
   using Values = std::vector<tensor::Value>;
 
-  Program(std::shared_ptr<const Graph> graph, Form form);
+  Program(std::shared_ptr<const Graph> graph, Form form, std::shared_ptr<PackCache> cache);
   std::vector<tensor::TensorType> types_ahead(const Node& node) const;
   core::Result<void> prepare_inner(const std::shared_ptr<PackCache>& cache,
                                    std::optional<kernels::Isa> isa,
@@ -77,6 +77,7 @@ class Program {
 
   std::shared_ptr<const Graph> graph_;
   Form form_;
+  std::shared_ptr<PackCache> cache_;            // outlives the frames
   Types declared_;                              // of all values
   std::vector<std::vector<ValueId>> released_;  // after each node
   InPlace in_place_;

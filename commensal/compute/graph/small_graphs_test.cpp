@@ -311,6 +311,29 @@ TEST(SmallGraphs, ListsOfFastKernelsAreBounded) {
             {"coordinate_transformation_mode", std::string("tf_crop_and_resize")}}));
 }
 
+// In memory that the next run writes again, whatever their number.
+TEST(SmallGraphs, SmallValuesAreAnewInEveryRun) {
+  for (const int nodes : {1, 17, 65, 300}) {
+    GraphMaker maker;
+    ValueId x = maker.input({5});
+    const ValueId axis = maker.integers({0});
+    for (int i = 0; i < nodes; ++i) x = maker.node(i % 2 == 0 ? "CumSum" : "Softmax", {x, axis});
+    for (int i = 0; i < nodes; ++i) {
+      if (i % 2 == 1) maker.graph().nodes[static_cast<std::size_t>(i)].inputs.pop_back();
+    }
+    maker.output(x);
+    auto fast = Session::create(maker.finish(), {});
+    auto judge = Session::create(maker.finish(), {.backend = Backend::kRef});
+    ASSERT_TRUE(fast && judge);
+    for (const float one : {1.f, -2.f, 1.f}) {
+      const auto input = Tensor::of<float>({5}, std::array{one, 0.f, 3.f, one, one});
+      const auto got = fast->run({&input, 1}), expected = judge->run({&input, 1});
+      ASSERT_TRUE(got && expected);
+      EXPECT_TRUE(std::ranges::equal((*got)[0].bytes(), (*expected)[0].bytes())) << nodes;
+    }
+  }
+}
+
 // They went through all taps for each strip of places, and through a whole row for each bin.
 TEST(SmallGraphs, FastKernelsDoNotDoWhatTheJudgeNeedNot) {
   const std::int64_t begin_ns = core::thread_cpu_ns();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <commensal/base/core/result.hpp>
 #include <cstdint>
 #include <memory>
@@ -20,12 +21,23 @@ class Memo {
   /// A copy is of another call, about which nothing is known.
   Memo(const Memo&) {}
   Memo& operator=(const Memo&) = delete;
+  ~Memo() { forget(); }
 
-  /// From now on keeps what is made while `budget` lasts, in bytes; it outlives this. `bytes`: of
-  /// what does not say itself, by bytes(), how many it has on the heap.
-  void keep(std::int64_t& budget, std::int64_t bytes) {
+  /// From now on keeps what is made while `budget` lasts, in bytes, which it gives back in the end;
+  /// it outlives this. `bytes`: of what does not say itself, by bytes(), how many it has.
+  void keep(std::atomic<std::int64_t>& budget, std::int64_t bytes) {
     budget_ = &budget;
     bytes_ = bytes;
+  }
+  /// Forgets, and keeps from now on what is made for the next run alone, by inference above all.
+  void keep_for_a_run() {
+    forget();
+    is_for_a_run_ = true;
+  }
+  void forget() {
+    kept_.clear();
+    if (charged_ > 0) *budget_ += std::exchange(charged_, 0);
+    is_for_a_run_ = false;
   }
 
   /// What make(), a core::Result<T>, gives or gave before. Each `make` once a call: its type tells
@@ -41,27 +53,33 @@ class Memo {
     auto made = make();
     if (!made) return Made(tl::unexpected(std::move(made.error())));
     auto shared = std::make_shared<const T>(*std::move(made));
-    if (budget_ != nullptr) {
-      std::int64_t bytes = bytes_ + static_cast<std::int64_t>(sizeof(T));
-      if constexpr (requires { shared->bytes(); }) bytes = shared->bytes();
-      if (bytes <= *budget_) {
-        *budget_ -= bytes;
-        kept_.push_back({&kKind<Make>, shared});
-      }
-    }
+    if (is_for_a_run_ || has_room_for(*shared)) kept_.push_back({&kKind<Make>, shared});
     return Made(std::move(shared));
   }
 
  private:
   template <class Make>
   static constexpr char kKind = 0;  // its place
+
+  template <class T>
+  bool has_room_for(const T& made) {
+    if (budget_ == nullptr) return false;
+    std::int64_t bytes = bytes_ + static_cast<std::int64_t>(sizeof(T));
+    if constexpr (requires { made.bytes(); }) bytes = made.bytes();
+    if (bytes > *budget_) return false;
+    *budget_ -= bytes;
+    charged_ += bytes;
+    return true;
+  }
+
   struct Kept {
     const char* kind;
     std::shared_ptr<const void> made;
   };
   std::vector<Kept> kept_;
-  std::int64_t* budget_ = nullptr;
-  std::int64_t bytes_ = 0;
+  std::atomic<std::int64_t>* budget_ = nullptr;
+  std::int64_t bytes_ = 0, charged_ = 0;
+  bool is_for_a_run_ = false;
 };
 
 }  // namespace commensal::kernels

@@ -115,7 +115,7 @@ class Runner {
       others[i] = random_of(draw, others[i].dtype(), others[i].shape(), Blend::kPlain);
       before[i] = &others[i];
     }
-    std::int64_t budget = std::int64_t{1} << 30;
+    std::atomic<std::int64_t> budget = std::int64_t{1} << 30;
     Call call = call_;
     call.memo.keep(budget, 0);
     call.inputs = before;

@@ -161,12 +161,19 @@ core::Result<void> half_rows(const shape_inference::Softmax& s, RowFn fn, const 
   const std::uint16_t* x = half_bits(call.in(0));
   std::uint16_t* y = half_bits(output);
   const std::int64_t length = s.view.length;
+  constexpr std::int64_t kPiece = 1 << 18;  // elements between two yields
   const RowTasks tasks(s);
   return run_with_scratch(ws, tasks.count(), 2 * length, [&](std::int64_t task, float* wide) {
     tasks.for_rows(task, [&](std::int64_t row) {
-      halves.widen(x + row * length, wide, length);
+      for (std::int64_t at = 0; at < length; at += kPiece) {
+        halves.widen(x + row * length + at, wide + at, std::min(kPiece, length - at));
+        if (at > 0) ws.threads.yield();
+      }
       fn(wide, wide + length, length);
-      halves.round(wide + length, y + row * length, length);
+      for (std::int64_t at = 0; at < length; at += kPiece) {
+        halves.round(wide + length + at, y + row * length + at, std::min(kPiece, length - at));
+        if (at > 0) ws.threads.yield();
+      }
     });
   });
 }

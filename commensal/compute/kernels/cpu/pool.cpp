@@ -210,12 +210,16 @@ core::Result<void> max_pool_of_doubles(const Pool& pool, const Call& call, Tenso
   return run_with_scratch(ws, pool.planes, 2 * keys_wide, [&](std::int64_t i, float* scratch) {
     Pulse pulse(&ws.threads);
     auto* const keys = reinterpret_cast<std::int64_t*>(scratch);
-    kernels.rows(nullptr, nullptr, 0, keys, keys_wide);
+    for (std::int64_t at = 0; at < keys_wide; at += kPiece) {
+      kernels.rows(nullptr, nullptr, 0, keys + at, std::min(kPiece, keys_wide - at));
+      pulse(kPiece);
+    }
     std::vector<std::int64_t> rows;
     for (std::int64_t line = 0; line < lines.out_elements(); ++line) {
       rows.clear();
       lines.for_taps(lines.split(line, lines.out),
                      [&](std::int64_t, std::int64_t row) { rows.push_back(row * width); });
+      pulse(rows.size());
       const auto count = static_cast<std::int64_t>(rows.size());
       for (std::int64_t at = 0; at < width; at += kPiece) {
         const std::int64_t piece = std::min(kPiece, width - at);

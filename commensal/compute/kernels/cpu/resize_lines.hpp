@@ -32,7 +32,7 @@ class ResizeLines {
     }
     if (!keeps_runs) list_columns(axis(last));
     const float laid = rows * static_cast<float>(table_.index.size());
-    shares_rows_ = shares && taps_ > 1 && laid > 0 && laid <= kLaidMax;
+    shares_rows_ = shares && taps_ > 1 && laid > 0 && laid <= kLaidMax && rows <= kLaidRowsMax;
   }
   std::int64_t lines() const { return lines_; }  // of a plane
   std::int64_t width() const { return width_; }
@@ -102,6 +102,7 @@ class ResizeLines {
 
   static constexpr std::int64_t kTableMax = 1 << 22;  // entries
   static constexpr float kLaidMax = 1 << 17;          // elements: what the second cache holds
+  static constexpr float kLaidRowsMax = 64;           // they are looked through one by one
   const ref::Resizing& op_;
   bool is_large_ = false, shares_rows_ = false;
   std::int64_t columns_ = 0;  // the first axis within a line

@@ -36,7 +36,7 @@ Plan checked_plan(const Call& call) {
   return *std::move(made);
 }
 
-/// For runs: parsed once where the call's node keeps it.
+/// For inference and runs: parsed once where the call's node keeps it.
 template <class Plan>
 core::Result<std::shared_ptr<const Plan>> kept_plan(const Call& call) {
   if constexpr (requires { Plan::kHoldsElements; }) {
@@ -68,8 +68,8 @@ template <class Plan>
 constexpr Judge judge_of() {
   Judge made;
   made.infer = [](const Call& call) -> core::Result<std::vector<TensorType>> {
-    COMMENSAL_ASSIGN(const auto plan, Plan::make(call));
-    return plan.types();
+    COMMENSAL_ASSIGN(const auto plan, kept_plan<Plan>(call));
+    return plan->types();
   };
   made.run = [](const Call& call, std::span<Tensor> outputs, Workspace&) -> core::Result<void> {
     call.is_judged = true;

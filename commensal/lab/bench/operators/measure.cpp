@@ -223,7 +223,7 @@ std::vector<Row> rows_of(const Bench& bench, const Options& options) {
     if (told.ratios.empty()) continue;
     add(told.mean("operators_geomean"), 0.9, threads, told);
     add(told.at("operators_p95", 0.95), 1.5, threads, told);
-    add(told.at("operators_worst", 1), 3, threads, told);
+    add(told.at("operators_worst", 1), 3, threads, told);  // of one row: no interval
   }
   const auto refused = static_cast<double>(bench.refused_.size());
   bars.push_back(
