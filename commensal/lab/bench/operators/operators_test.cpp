@@ -76,7 +76,8 @@ TEST(OperatorCases, WholeNumbersFromOneAndLiteralsOfNoDimension) {
 }
 
 TEST(OperatorCases, BoxesAreNoneTurnedOver) {
-  const auto subject = subject_of({"MaxRoiPool", "f32[1,4,9,9] f32[50,5]#6"}, "MaxRoiPool");
+  const auto subject =
+      subject_of({"MaxRoiPool", "f32[1,4,9,9] f32[50,5]#6", "pooled_shape=[2,2]"}, "MaxRoiPool");
   ASSERT_TRUE(subject) << subject.error().message;
   const auto boxes = subject->feeds[1].data<float>();
   for (std::size_t i = 0; i < boxes.size(); i += 5) {
