@@ -138,8 +138,8 @@ void multiply_with_gelu(const BlockedKernels& kernels, const RowsProduct& p, Row
 }
 
 /// Rows [rows.begin, rows.end) of the columns of panels [panels.begin, panels.end).
-void multiply_part(const BlockedKernels& kernels, const RowsProduct& p, const PackedMatrix& b,
-                   RowsRange rows, RowsRange panels, GeluRowsFn gelu) {
+void multiply_part(Pulse& pulse, const BlockedKernels& kernels, const RowsProduct& p,
+                   const PackedMatrix& b, RowsRange rows, RowsRange panels, GeluRowsFn gelu) {
   std::int64_t c_vectors[8];
   for (int v = 0; v < 8; ++v) c_vectors[v] = v * kernels.lanes;
   RowProduct g;
@@ -173,6 +173,7 @@ void multiply_part(const BlockedKernels& kernels, const RowsProduct& p, const Pa
       } else {
         kernels.row_product(g);
       }
+      pulse(g.rows * run.count * panel.vectors / 8);
     }
   }
 }
@@ -217,7 +218,8 @@ core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Work
     const std::int64_t area = task / cuts, cut = task % cuts;
     const RowsRange rows{area * p.rows / areas, (area + 1) * p.rows / areas};
     const RowsRange part{cut * panels / cuts, (cut + 1) * panels / cuts};
-    multiply_part(kernels, p, b, rows, part, gelu);
+    Pulse pulse(&ws.threads);
+    multiply_part(pulse, kernels, p, b, rows, part, gelu);
   });
   return {};
 }
