@@ -299,7 +299,8 @@ TEST(Values, ASubgraphSeesOnlyWhatWasMadeBefore) {
               }));
   }
   add_node(model, "Neg", {"x"}, {"late"});
-  EXPECT_THAT(run(model).error().message, HasSubstr("uses 'late', which nothing defines"));
+  EXPECT_THAT(run(model).error().message,
+              HasSubstr("uses 'late', which a graph around it defines only later"));
 }
 
 // One value would be an input of the middle graph and made in it too: what was planned for the one
@@ -318,7 +319,8 @@ TEST(Values, ANameIsNotMadeAgainBehindWhereAnInnerGraphTookIt) {
     add_to(g, "Neg", {"t"}, {"x"});
   });
   choose(add_node(model, "If", {"c"}, {"y"}), middle);
-  EXPECT_THAT(run(model).error().message, HasSubstr("uses 'x', which nothing defines"));
+  EXPECT_THAT(run(model).error().message,
+              HasSubstr("uses 'x', which a graph around it defines only later"));
 }
 
 }  // namespace

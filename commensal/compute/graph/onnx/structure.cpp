@@ -113,14 +113,20 @@ struct Scope {
   const Scope* around;  // null for the model's own graph
 };
 
+enum class Seen { kNowhere, kBefore, kLater };
+
 /// In the nearest graph around that makes it at all: were it to be made after it is used, one name
 /// would stand for two values there.
-bool is_visible(const Scope* scope, const std::string& name) {
+Seen seen(const Scope* scope, const std::string& name) {
   for (; scope != nullptr; scope = scope->around) {
     const auto maker = scope->makers.find(name);
-    if (maker != scope->makers.end()) return maker->second < scope->node;
+    if (maker == scope->makers.end()) continue;
+    return maker->second < scope->node ? Seen::kBefore : Seen::kLater;
   }
-  return false;
+  return Seen::kNowhere;
+}
+bool is_visible(const Scope* scope, const std::string& name) {
+  return seen(scope, name) == Seen::kBefore;
 }
 
 Result<void> check_order(const ::onnx::GraphProto& graph, const Makers& makers,
@@ -130,8 +136,10 @@ Result<void> check_order(const ::onnx::GraphProto& graph, const Makers& makers,
       if (input.empty()) continue;
       const auto maker = makers.find(input);
       if (maker == makers.end() && !is_visible(around, input)) {
-        return fail(ErrorCode::kInvalidArgument, "{} uses '{}', which nothing defines before it",
-                    place_of(graph.node(i), i), one_line(input));
+        return fail(ErrorCode::kInvalidArgument, "{} uses '{}', which {}",
+                    place_of(graph.node(i), i), one_line(input),
+                    seen(around, input) == Seen::kLater ? "a graph around it defines only later"
+                                                        : "nothing defines");
       }
       if (maker != makers.end() && maker->second >= i) {
         return fail(ErrorCode::kInvalidArgument, "{} uses '{}' before it is made",
