@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <commensal/compute/kernels/cpu/angles-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/math-inl.hpp>
 #include <commensal/compute/kernels/cpu/special-inl.hpp>
@@ -160,54 +161,29 @@ struct Atan {
 struct Atanh {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::atanh<L>(x); }
 };
-/// F: a function of angles. Most are such that their quadrant is soon found.
-template <class F>
-HWY_INLINE V of_angles(V x) {
-  const auto moderate = hn::Lt(hn::Abs(x), hn::Set(kFloats, function::kModerateAngle));
-  return hn::AllTrue(kFloats, moderate) ? F::template of<L, true>(x) : F::template of<L, false>(x);
-}
-template <class F>
-HWY_INLINE TwinLanes::V of_angles(TwinLanes::V x) {
-  const V larger = hn::Max(hn::Abs(x.a), hn::Abs(x.b));  // of NaN the second operand
-  const auto nan = hn::Or(hn::IsNaN(x.a), hn::IsNaN(x.b));
-  const auto moderate = hn::Lt(larger, hn::Set(kFloats, function::kModerateAngle));
-  if (hn::AllTrue(kFloats, hn::AndNot(nan, moderate))) return F::template of<TwinLanes, true>(x);
-  return {of_angles<F>(x.a), of_angles<F>(x.b)};
-}
 struct Cos {
-  template <class L, bool kModerate>
-  static HWY_INLINE typename L::V of(typename L::V x) {
-    return function::cos<L, kModerate>(x);
-  }
   template <class L>
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
-    return of_angles<Cos>(x);
+    return sin_cos_of(x).cos;
   }
 };
 struct Cosh {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::cosh<L>(x); }
 };
 struct Sin {
-  template <class L, bool kModerate>
-  static HWY_INLINE typename L::V of(typename L::V x) {
-    return function::sin<L, kModerate>(x);
-  }
   template <class L>
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
-    return of_angles<Sin>(x);
+    return function::odd<L>(x, sin_cos_of(x).sin);
   }
 };
 struct Sinh {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::sinh<L>(x); }
 };
 struct Tan {
-  template <class L, bool kModerate>
-  static HWY_INLINE typename L::V of(typename L::V x) {
-    return function::tan<L, kModerate>(x);
-  }
   template <class L>
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
-    return of_angles<Tan>(x);
+    const auto both = sin_cos_of(x);
+    return function::odd<L>(x, L::div(both.sin, both.cos));
   }
 };
 /// Below 0 the second, else x.

@@ -40,6 +40,26 @@ TEST(EqualityUnary, Parameters) {
   expect_equal_to_ref(old);
 }
 
+/// Every `stride`-th number from pi / 4, from where on angles are reduced, to 2^24, below which that
+/// is done in binary64.
+void check_angles(std::uint32_t stride) {
+  constexpr std::uint32_t kFirst = 0x3f490fda, kEnd = 0x4b800000, kBlock = 1 << 20;
+  for (std::uint64_t bits = kFirst; bits < kEnd;) {
+    std::vector<float> angles;
+    for (; bits < kEnd && angles.size() < kBlock; bits += stride) {
+      angles.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    }
+    const auto count = static_cast<std::int64_t>(angles.size());
+    const Tensor x = Tensor::of<float>({count}, angles);
+    for (const std::string_view name : {"Cos", "Sin", "Tan"}) {
+      expect_equal_to_ref({.name = name, .attributes = {}, .inputs = {x}, .constants = {}});
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+TEST(EqualityUnary, Angles) { check_angles(4999); }
+TEST(ExhaustiveAngles, BelowTheBound) { check_angles(1); }
+
 TEST(EqualityUnary, Swish) {
   for (const float alpha : {1.0f, 0.3f, -2.0f, 0.0f}) {
     for (const std::int64_t count : {1, 5, 31, 40000}) {

@@ -18,13 +18,9 @@ COMMENSAL_DEVICE inline Pair<L> exact_sum(typename L::V a, typename L::V b) {
 }
 
 /// x minus the nearest multiple of 4, exactly; 0 from 2^25 on, where all numbers are multiples.
-/// kModerate: it is below.
-template <class L, bool kModerate>
+template <class L>
 COMMENSAL_DEVICE inline typename L::V modulo_4(typename L::V x) {
-  auto kept = x;
-  if constexpr (!kModerate) {
-    kept = L::select(L::less(L::abs(x), L::set(0x1p25f)), x, L::set(0.0f));
-  }
+  const auto kept = L::select(L::less(L::abs(x), L::set(0x1p25f)), x, L::set(0.0f));
   const auto n = L::to_float(L::to_int(L::mul(kept, L::set(0.25f))));
   return L::mul_add(n, L::set(-4.0f), kept);
 }
@@ -43,9 +39,7 @@ struct TwoOverPi {
   typename L::V scaled, part[4];
 };
 
-/// kModerate: a is below kModerateAngle, so that j is 0.
-constexpr float kModerateAngle = 0x1p24f;
-template <class L, bool kModerate>
+template <class L>
 COMMENSAL_DEVICE inline TwoOverPi<L> two_over_pi_for(typename L::V a) {
   static constexpr float kParts[14][4] = {
       {0x1.45f306p-1f, 0x1.b93910p-26f, 0x1.529fc2p-52f, 0x1.d5f47ep-78f},
@@ -64,10 +58,6 @@ COMMENSAL_DEVICE inline TwoOverPi<L> two_over_pi_for(typename L::V a) {
       {0x1.34ddc0p+0f, 0x1.b6c52cp-25f, -0x1.9b0ef2p-50f, 0x1.041fe6p-76f}};
   TwoOverPi<L> made;
   for (int k = 0; k < 4; ++k) made.part[k] = L::set(kParts[0][k]);
-  if constexpr (kModerate) {
-    made.scaled = a;
-    return made;
-  }
   // The exponent of a's last bit, in steps of 8.
   auto last = L::sub_int(L::template shift_right<23>(L::bits(a)), L::set_int(127 + 23));
   const auto below = L::less_int(last, L::set_int(0));
@@ -94,11 +84,18 @@ COMMENSAL_DEVICE inline void distil(typename L::V (&term)[kTerms]) {
   }
 }
 
+/// a = (quadrant + turns + rest) pi / 2, |turns| at most about 1/2, rest at most half an ulp of it.
+template <class L>
+struct Quarters {
+  typename L::V turns, rest;
+  typename L::I quadrant;
+};
+
 /// For finite a >= 0.
-template <class L, bool kModerate>
-COMMENSAL_DEVICE inline Angle<L> reduce_angle(typename L::V a) {
+template <class L>
+COMMENSAL_DEVICE inline Quarters<L> quarters_of(typename L::V a) {
   constexpr int kTerms = 7;
-  const TwoOverPi<L> factor = two_over_pi_for<L, kModerate>(a);
+  const TwoOverPi<L> factor = two_over_pi_for<L>(a);
   typename L::V high[4], low[3];
   for (int k = 0; k < 4; ++k) high[k] = L::mul(factor.scaled, factor.part[k]);
   for (int k = 0; k < 3; ++k) {
@@ -108,29 +105,33 @@ COMMENSAL_DEVICE inline Angle<L> reduce_angle(typename L::V a) {
                                 low[2],
                                 high[2],
                                 low[1],
-                                modulo_4<L, kModerate>(high[1]),
-                                modulo_4<L, kModerate>(low[0]),
-                                modulo_4<L, kModerate>(high[0])};
+                                modulo_4<L>(high[1]),
+                                modulo_4<L>(low[0]),
+                                modulo_4<L>(high[0])};
   distil<L>(term);
   distil<L>(term);
-  Angle<L> angle;
-  angle.quadrant = L::to_int(term[kTerms - 1]);
-  term[kTerms - 1] = L::sub(term[kTerms - 1], L::to_float(angle.quadrant));
+  Quarters<L> made;
+  made.quadrant = L::to_int(term[kTerms - 1]);
+  term[kTerms - 1] = L::sub(term[kTerms - 1], L::to_float(made.quadrant));
   distil<L>(term);
-  auto rest = term[0];
-  for (int i = 1; i < kTerms - 1; ++i) rest = L::add(rest, term[i]);
-  const auto turns = term[kTerms - 1];
+  made.rest = term[0];
+  for (int i = 1; i < kTerms - 1; ++i) made.rest = L::add(made.rest, term[i]);
+  made.turns = term[kTerms - 1];
+  return made;
+}
+
+template <class L>
+COMMENSAL_DEVICE inline Angle<L> reduced(typename L::V a, const Quarters<L>& quarters) {
   const auto half_pi = L::set(0x1.921fb6p+0f), half_pi_low = L::set(-0x1.777a5cp-25f);
-  const auto r = L::mul(turns, half_pi);
-  auto r_low = L::mul_add(turns, half_pi, L::neg(r));
-  r_low = L::add(r_low, L::mul_add(turns, half_pi_low, L::mul(rest, half_pi)));
-  angle.r = exact_sum<L>(r, r_low);
+  const auto r = L::mul(quarters.turns, half_pi);
+  const auto r_low = L::mul_add(quarters.turns, half_pi, L::neg(r));
+  const auto tail = L::mul_add(quarters.turns, half_pi_low, L::mul(quarters.rest, half_pi));
+  const auto sum = exact_sum<L>(r, L::add(r_low, tail));
   // A small angle is its own remainder.
   const auto small = L::less(a, L::set(0x1.921fb4p-1f));
   const auto zero = L::set(0.0f);
-  angle.r = {L::select(small, a, angle.r.high), L::select(small, zero, angle.r.low)};
-  angle.quadrant = L::bits(L::select(small, zero, L::from_bits(angle.quadrant)));
-  return angle;
+  return {{L::select(small, a, sum.high), L::select(small, zero, sum.low)},
+          L::bits(L::select(small, zero, L::from_bits(quarters.quadrant)))};
 }
 
 template <class L>
@@ -165,23 +166,28 @@ COMMENSAL_DEVICE inline typename L::M has_bit(typename L::I quadrant) {
   return L::less_int(L::set_int(0), L::and_int(quadrant, L::set_int(kBit)));
 }
 
-/// sin (of |x|) and cos of any finite x; NaN, not canonical, for infinities and NaN.
+/// sin (of |x|) and cos of x.
 template <class L>
 struct SinCos {
   typename L::V sin, cos;
 };
-template <class L, bool kModerate = false>
-COMMENSAL_DEVICE inline SinCos<L> sin_cos(typename L::V x) {
-  const auto a = L::abs(x);
-  const auto bad = L::negate(L::less(a, L::from_bits(L::set_int(0x7f800000))));
-  const auto angle = reduce_angle<L, kModerate>(L::select(bad, L::set(0.0f), a));
+template <class L>
+COMMENSAL_DEVICE inline SinCos<L> sin_cos_of(const Angle<L>& angle) {
   const auto s = sin_of_reduced<L>(angle.r), c = cos_of_reduced<L>(angle.r);
   const auto swapped = has_bit<L, 1>(angle.quadrant), half_turn = has_bit<L, 2>(angle.quadrant);
   const auto sin = L::select(swapped, c, s);
   const auto cos = L::select(swapped, L::neg(s), c);
+  return {L::select(half_turn, L::neg(sin), sin), L::select(half_turn, L::neg(cos), cos)};
+}
+/// NaN, not canonical, for infinities and NaN.
+template <class L>
+COMMENSAL_DEVICE inline SinCos<L> sin_cos(typename L::V x) {
+  const auto infinity = L::from_bits(L::set_int(0x7f800000));
   const auto nan = L::from_bits(L::set_int(0x7fc00000));
-  return {L::select(bad, nan, L::select(half_turn, L::neg(sin), sin)),
-          L::select(bad, nan, L::select(half_turn, L::neg(cos), cos))};
+  const auto bad = L::negate(L::less(L::abs(x), infinity));
+  const auto a = L::select(bad, L::set(0.0f), L::abs(x));
+  const auto both = sin_cos_of<L>(reduced<L>(a, quarters_of<L>(a)));
+  return {L::select(bad, nan, both.sin), L::select(bad, nan, both.cos)};
 }
 
 /// The sign of x turns that of the value, which may be negative itself.
@@ -190,18 +196,18 @@ COMMENSAL_DEVICE inline typename L::V odd(typename L::V x, typename L::V value) 
   return L::select(L::less_int(L::bits(x), L::set_int(0)), L::neg(value), value);
 }
 
-template <class L, bool kModerate = false>
+template <class L>
 COMMENSAL_DEVICE inline typename L::V sin(typename L::V x) {
-  return canonical<L>(odd<L>(x, sin_cos<L, kModerate>(x).sin));
+  return canonical<L>(odd<L>(x, sin_cos<L>(x).sin));
 }
-template <class L, bool kModerate = false>
+template <class L>
 COMMENSAL_DEVICE inline typename L::V cos(typename L::V x) {
-  return canonical<L>(sin_cos<L, kModerate>(x).cos);
+  return canonical<L>(sin_cos<L>(x).cos);
 }
 /// sin / cos.
-template <class L, bool kModerate = false>
+template <class L>
 COMMENSAL_DEVICE inline typename L::V tan(typename L::V x) {
-  const auto both = sin_cos<L, kModerate>(x);
+  const auto both = sin_cos<L>(x);
   return canonical<L>(odd<L>(x, L::div(both.sin, both.cos)));
 }
 
