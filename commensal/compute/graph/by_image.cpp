@@ -58,8 +58,7 @@ class Batch {
       kernels::ThreadPool one(1);
       const kernels::ThreadPool::Burst burst(one, &machine.control);
       std::int64_t node_runs_left = machine.node_runs_left;
-      const Machine alone{machine.arena,   one,           machine.isa, nullptr,
-                          machine.control, node_runs_left};
+      const Machine alone{machine.arena, one, nullptr, machine.control, node_runs_left};
       Result<void>& mine = done[static_cast<std::size_t>(thread)];
       shares.work(static_cast<int>(thread), [&](std::int64_t image) {
         if (mine) mine = run(image, alone);

@@ -59,17 +59,20 @@ Program::Frame::Frame(const Program& program, bool fixes)
       step.call.memo.keep(program.cache_->memo_bytes_left(), memo_bytes(graph_, node));
     }
   }
-  const std::int64_t small = fixes ? program.in_place_.small_bytes() : 0;
-  if (small == 0) return;
-  tensor::Arena arena(2 * small);  // which rounds up
-  const auto memory = tensor::Tensor::allocate(arena, {tensor::DType::kUint8, {small}});
-  core::check(memory.has_value(), "an arena has room for what it was made for");
-  for (std::size_t i = 0; i < steps_.size(); ++i) fix(i, *memory);
+  if (const std::int64_t small = fixes ? program.in_place_.small_bytes() : 0; small > 0) {
+    tensor::Arena arena(2 * small);  // which rounds up
+    const auto memory = tensor::Tensor::allocate(arena, {tensor::DType::kUint8, {small}});
+    core::check(memory.has_value(), "an arena has room for what it was made for");
+    for (std::size_t i = 0; i < steps_.size(); ++i) fix(i, *memory);
+  }
+  list_what_passes();
 }
 
 /// Nodes come in an order in which their inputs are fixed before them.
 void Program::Frame::fix(std::size_t node, const tensor::Tensor& memory) {
   Step& step = steps_[node];
+  const kernels::KernelFn kernel = program_.kernel_of(node);
+  if (kernel == nullptr || graph_.nodes[node].op->values != nullptr) return;
   const auto& outputs = graph_.nodes[node].outputs;
   const auto lies_here = [&](ValueId id) { return program_.in_place_.small_place(id).has_value(); };
   if (step.call.outputs.empty() || !std::ranges::all_of(outputs, lies_here)) return;
@@ -80,28 +83,37 @@ void Program::Frame::fix(std::size_t node, const tensor::Tensor& memory) {
     value(outputs[k]) = step.outputs.back();
     stays_[static_cast<std::size_t>(outputs[k])] = true;
   }
-  step.is_fed = true;
-  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-    const tensor::Value* const input = step.inputs[i];
-    if (input == nullptr) continue;
-    const auto id = static_cast<std::size_t>(graph_.nodes[node].inputs[i]);
-    step.is_fed = step.is_fed && stays_[id];
-    if (stays_[id]) step.tensors[i] = &input->tensor();
-  }
+  if (bind_inputs(node)) step.bound = kernel;
 }
 
-void Program::Frame::release(std::size_t node) {
-  for (const ValueId id : program_.released_[node]) {
-    if (!stays_[static_cast<std::size_t>(id)]) value(id) = tensor::Value();
+/// Whether all of them stay.
+bool Program::Frame::bind_inputs(std::size_t node) {
+  const auto& ids = graph_.nodes[node].inputs;
+  const auto is_settled = [&](ValueId id) { return id == kAbsent || stays(id); };
+  if (!std::ranges::all_of(ids, is_settled)) return false;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] != kAbsent) steps_[node].tensors[i] = &value(ids[i]).tensor();
+  }
+  return true;
+}
+
+void Program::Frame::list_what_passes() {
+  for (std::size_t id = 0; id < values_.size(); ++id) {
+    if (!stays_[id]) passing_.push_back(static_cast<ValueId>(id));
+  }
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (!steps_[i].is_fixed) passing_nodes_.push_back(i);
+    auto& released = released_.emplace_back(program_.released_[i]);
+    std::erase_if(released, [&](ValueId id) { return stays(id); });
   }
 }
 
 void Program::Frame::clear() {
-  for (std::size_t id = 0; id < values_.size(); ++id) {
-    if (!stays_[id] && !values_[id].is_nothing()) values_[id] = tensor::Value();
+  for (const ValueId id : passing_) {
+    if (!value(id).is_nothing()) value(id) = tensor::Value();
   }
-  for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (!steps_[i].is_fixed) steps_[i].outputs.clear();
+  for (const std::size_t i : passing_nodes_) {
+    steps_[i].outputs.clear();
     if (program_.inferred_[i].empty()) steps_[i].call.memo.forget();
   }
 }

@@ -13,13 +13,15 @@ class Program::Frame {
  public:
   /// One node's call. Its pointers stay as they are for all runs.
   struct Step {
-    std::vector<const tensor::Value*> inputs;  // null: absent
-    std::vector<const tensor::Tensor*> tensors;
+    /// Not null: inputs and outputs lie where they lie in every run, and all there is to do is to
+    /// call it.
+    kernels::KernelFn bound = nullptr;
+    std::int64_t ops = -1;  // of work_of(); -1: not asked yet, or others in each run
     kernels::Call call;
     std::vector<tensor::Tensor> outputs;
-    std::int64_t ops = -1;  // of work_of(); -1: not asked yet, or others in each run
-    bool is_fixed = false;  // the outputs lie where they are in every run
-    bool is_fed = false;    // and so do the tensors
+    std::vector<const tensor::Tensor*> tensors;
+    std::vector<const tensor::Value*> inputs;  // null: absent
+    bool is_fixed = false;                     // the outputs lie where they are in every run
   };
 
   /// `fixes`: whether small values may lie in memory of the frame's own, which the next run writes
@@ -32,18 +34,28 @@ class Program::Frame {
   const Values& values() const { return values_; }
   Step& step(std::size_t node) { return steps_[node]; }
   /// Lets go what no node after `node` needs.
-  void release(std::size_t node);
+  void release(std::size_t node) {
+    for (const ValueId id : released_[node]) value(id) = tensor::Value();
+  }
   /// Lets go all that a run has left but constants.
   void clear();
 
  private:
   void fix(std::size_t node, const tensor::Tensor& memory);
+  bool bind_inputs(std::size_t node);
+  bool stays(ValueId id) const { return stays_[static_cast<std::size_t>(id)]; }
+  void list_what_passes();
 
   const Program& program_;
   const Graph& graph_;
   Values values_;
   std::vector<bool> stays_;  // from run to run: constants, and what is fixed
   std::vector<Step> steps_;
+  // Of what does not stay: what to let go after each node, all values, and the nodes that make
+  // them.
+  std::vector<std::vector<ValueId>> released_;
+  std::vector<ValueId> passing_;
+  std::vector<std::size_t> passing_nodes_;
 };
 
 /// Those of one program that no run has. Thread-safety: any thread.

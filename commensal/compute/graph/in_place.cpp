@@ -185,8 +185,4 @@ std::optional<Tensor> InPlace::Memory::joined(const Node& node, const TensorType
   return joint.part(place->begin, type);
 }
 
-void InPlace::Memory::release(std::size_t index) {
-  for (const std::size_t joint : plan_.released_[index]) joints_[joint] = Tensor();
-}
-
 }  // namespace commensal::graph

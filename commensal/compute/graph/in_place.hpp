@@ -48,7 +48,9 @@ class InPlace {
     std::optional<tensor::Tensor> joined(const Node& node, const tensor::TensorType& type,
                                          std::span<const tensor::Tensor* const> inputs) const;
     /// Lets go what nobody will be placed in after node `index`.
-    void release(std::size_t index);
+    void release(std::size_t index) {
+      for (const std::size_t joint : plan_.released_[index]) joints_[joint] = tensor::Tensor();
+    }
 
    private:
     core::Result<tensor::Tensor> allocate(ValueId id, const tensor::TensorType& type);

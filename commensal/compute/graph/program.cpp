@@ -121,8 +121,10 @@ Types declared_types(const Graph& graph) {
 
 }  // namespace
 
-Program::Program(std::shared_ptr<const Graph> graph, Form form, std::shared_ptr<PackCache> cache)
+Program::Program(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa, Form form,
+                 std::shared_ptr<PackCache> cache)
     : graph_(std::move(graph)),
+      isa_(isa),
       form_(form),
       cache_(std::move(cache)),
       declared_(declared_types(*graph_)),
@@ -163,14 +165,13 @@ std::vector<tensor::TensorType> Program::types_ahead(const Node& node) const {
 Result<Program> Program::make(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
                               const std::shared_ptr<PackCache>& cache, Form form,
                               const kernels::ThreadPool* host) {
-  Program made(std::move(graph), form, cache);
-  if (isa) COMMENSAL_TRY(made.pack_constants(*isa, *cache, host));
-  COMMENSAL_TRY(made.prepare_inner(cache, isa, host));
+  Program made(std::move(graph), isa, form, cache);
+  if (isa) COMMENSAL_TRY(made.pack_constants(*cache, host));
+  COMMENSAL_TRY(made.prepare_inner(cache, host));
   return made;
 }
 
 Result<void> Program::prepare_inner(const std::shared_ptr<PackCache>& cache,
-                                    std::optional<kernels::Isa> isa,
                                     const kernels::ThreadPool* host) {
   const TypeOf type_of = [&](ValueId id) -> const tensor::TensorType* {
     if (id == kAbsent) return nullptr;
@@ -180,7 +181,7 @@ Result<void> Program::prepare_inner(const std::shared_ptr<PackCache>& cache,
   for (const Node& node : graph_->nodes) {
     auto& inner = inner_.emplace_back();
     for (const Subgraph& subgraph : node.subgraphs) {
-      Prepared& made = *inner.emplace_back(std::make_unique<Prepared>(subgraph.graph, isa, cache));
+      Prepared& made = *inner.emplace_back(std::make_unique<Prepared>(subgraph.graph, isa_, cache));
       if (form_ == Form::kAsItIs || node.op->is_internal()) {
         COMMENSAL_TRY(made.plain(host));
       } else if (const auto inputs = body_inputs(node, subgraph, type_of)) {
@@ -199,8 +200,7 @@ Result<std::shared_ptr<const Program>> Program::inner_for(std::size_t node, std:
   return prepared.for_inputs(inputs, &machine.threads);
 }
 
-Result<void> Program::pack_constants(kernels::Isa isa, PackCache& cache,
-                                     const kernels::ThreadPool* host) {
+Result<void> Program::pack_constants(PackCache& cache, const kernels::ThreadPool* host) {
   for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
     const Node& node = graph_->nodes[i];
     if (node.op->cpu == nullptr || node.op->pack == nullptr) continue;
@@ -212,11 +212,33 @@ Result<void> Program::pack_constants(kernels::Isa isa, PackCache& cache,
     Call call = call_of(node, constants);
     call.pulse = kernels::Pulse(host);
     if (host != nullptr) host->yield();
-    auto made = cache.packed(node, call, isa);
+    auto made = cache.packed(node, call, *isa_);
     if (!made) return core::in_context(place_of(node), made.error());
     packed_[i] = *std::move(made);
   }
   return {};
+}
+
+kernels::KernelFn Program::kernel_of(std::size_t node) const {
+  const kernels::Operator& op = *graph_->nodes[node].op;
+  return isa_ && op.fast() != nullptr ? op.fast() : op.judge->run;
+}
+
+Result<void> Program::begin(std::size_t index, Frame& frame, const Machine& machine) const {
+  if (!machine.control.counts()) return machine.control.begin(0);
+  Frame::Step& step = frame.step(index);
+  if (step.ops < 0 || inferred_[index].empty()) {
+    step.ops = work_of(*graph_->nodes[index].op, step.call).ops;
+  }
+  return machine.control.begin(step.ops);
+}
+
+Result<void> Program::call(kernels::KernelFn kernel, std::size_t index, Frame& frame,
+                           const Machine& machine) const {
+  Frame::Step& step = frame.step(index);
+  kernels::Workspace workspace{machine.arena, machine.threads, isa_.value_or(kernels::Isa::kAvx2),
+                               packed_[index].get()};
+  return kernel(step.call, step.outputs, workspace);
 }
 
 Result<void> Program::run_call(std::size_t index, Frame& frame, InPlace::Memory& memory,
@@ -226,20 +248,14 @@ Result<void> Program::run_call(std::size_t index, Frame& frame, InPlace::Memory&
   const Call& call = step.call;
   core::check(static_cast<int>(call.outputs.size()) == call.output_count,
               "an operator infers each of its outputs");
-  if (machine.control.counts() && (step.ops < 0 || inferred_[index].empty())) {
-    step.ops = work_of(*node.op, call).ops;
-  }
-  COMMENSAL_TRY(machine.control.begin(machine.control.counts() ? step.ops : 0));
+  COMMENSAL_TRY(begin(index, frame, machine));
   if (machine.tracer != nullptr) machine.tracer->before_node(node, call);
   auto joined = step.is_fixed ? std::nullopt : memory.joined(node, call.outputs[0], call.inputs);
   if (joined) {
     step.outputs.assign(1, *std::move(joined));
   } else {
     if (!step.is_fixed) COMMENSAL_TRY(memory.allocate(node, call, step.outputs));
-    kernels::Workspace workspace{machine.arena, machine.threads,
-                                 machine.isa.value_or(kernels::Isa::kAvx2), packed_[index].get()};
-    const bool fast = machine.isa && node.op->fast() != nullptr;
-    COMMENSAL_TRY((fast ? node.op->fast() : node.op->judge->run)(call, step.outputs, workspace));
+    COMMENSAL_TRY(this->call(kernel_of(index), index, frame, machine));
   }
   if (machine.tracer != nullptr) machine.tracer->after_node(node, call, step.outputs);
   return {};
@@ -258,7 +274,7 @@ Result<void> Program::run_kernel(std::size_t index, Frame& frame, InPlace::Memor
                                  const Machine& machine) const {
   const Node& node = graph_->nodes[index];
   Frame::Step& step = frame.step(index);
-  for (std::size_t i = 0; i < step.inputs.size() && !step.is_fed; ++i) {
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     const Value* const input = step.inputs[i];
     if (!is_tensor_or_nothing(input)) {
       return fail(ErrorCode::kInvalidArgument, "input {} must be a tensor, not {}", i,
@@ -324,8 +340,14 @@ Result<void> Program::run_node(std::size_t index, Frame& frame, InPlace::Memory&
   if (machine.node_runs_left-- <= 0) {
     return fail(ErrorCode::kResourceExhausted, "it loops through more nodes than a run may");
   }
+  Frame::Step& step = frame.step(index);
+  if (step.bound != nullptr) {
+    COMMENSAL_TRY(begin(index, frame, machine));
+    step.call.pulse = kernels::Pulse(&machine.threads);
+    return call(step.bound, index, frame, machine);
+  }
   const kernels::Operator& op = *graph_->nodes[index].op;
-  if (op.role == kernels::Role::kByImage || runs_on_values(op, frame.step(index).inputs)) {
+  if (op.role == kernels::Role::kByImage || runs_on_values(op, step.inputs)) {
     return run_on_values(index, frame, machine);
   }
   return run_kernel(index, frame, memory, machine);

@@ -16,8 +16,7 @@ namespace commensal::graph {
 struct Machine {
   tensor::Arena& arena;
   kernels::ThreadPool& threads;
-  std::optional<kernels::Isa> isa;  // none: ref/ serves
-  Tracer* tracer;                   // sees the nodes of subgraphs too, each time they run
+  Tracer* tracer;  // sees the nodes of subgraphs too, each time they run
   RunControl& control;
   std::int64_t& node_runs_left;  // loops in loops end here
 };
@@ -55,13 +54,13 @@ class Program {
   class Frames;
   using Values = std::vector<tensor::Value>;
 
-  Program(std::shared_ptr<const Graph> graph, Form form, std::shared_ptr<PackCache> cache);
+  Program(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa, Form form,
+          std::shared_ptr<PackCache> cache);
+  kernels::KernelFn kernel_of(std::size_t node) const;
   std::vector<tensor::TensorType> types_ahead(const Node& node) const;
   core::Result<void> prepare_inner(const std::shared_ptr<PackCache>& cache,
-                                   std::optional<kernels::Isa> isa,
                                    const kernels::ThreadPool* host);
-  core::Result<void> pack_constants(kernels::Isa isa, PackCache& cache,
-                                    const kernels::ThreadPool* host);
+  core::Result<void> pack_constants(PackCache& cache, const kernels::ThreadPool* host);
   core::Result<std::shared_ptr<const Program>> inner_for(std::size_t node, std::size_t subgraph,
                                                          const Values& inputs,
                                                          const Machine& machine) const;
@@ -74,8 +73,12 @@ class Program {
                                    const tensor::Value& made) const;
   core::Result<void> run_call(std::size_t index, Frame& frame, InPlace::Memory& memory,
                               const Machine& machine) const;
+  core::Result<void> begin(std::size_t index, Frame& frame, const Machine& machine) const;
+  core::Result<void> call(kernels::KernelFn kernel, std::size_t index, Frame& frame,
+                          const Machine& machine) const;
 
   std::shared_ptr<const Graph> graph_;
+  std::optional<kernels::Isa> isa_;  // none: ref/ serves
   Form form_;
   std::shared_ptr<PackCache> cache_;            // outlives the frames
   Types declared_;                              // of all values

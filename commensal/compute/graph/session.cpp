@@ -63,7 +63,7 @@ struct Session::State {
       COMMENSAL_ASSIGN(const auto program, program_for(model, inputs, options.tracer));
       std::int64_t node_runs_left = node_runs_max;
       return program->run({inputs.begin(), inputs.end()},
-                          {arena, threads, model.isa(), options.tracer, control, node_runs_left});
+                          {arena, threads, options.tracer, control, node_runs_left});
     });
   }
 

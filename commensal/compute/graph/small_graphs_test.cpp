@@ -334,6 +334,36 @@ TEST(SmallGraphs, SmallValuesAreAnewInEveryRun) {
   }
 }
 
+// They are called from run to run, without what is around other nodes.
+TEST(SmallGraphs, NodesThatOnlyAreCalledAreCountedAndStopped) {
+  GraphMaker maker;
+  ValueId x = maker.input({5});
+  for (int i = 0; i < 40; ++i) x = maker.node("CumSum", {x, maker.integers({0})});
+  maker.output(x);
+  struct Pacer final : core::Pacer {
+    int paces = 0, allowed = 1000;
+    std::int64_t ops = 0;
+    bool pace(std::int64_t work) override {
+      ops += work;
+      return ++paces <= allowed;
+    }
+    bool yield() override { return true; }
+  };
+  auto session = Session::create(maker.finish(), {});
+  ASSERT_TRUE(session);
+  const Tensor input = ones({5});
+  for (int run = 0; run < 3; ++run) {
+    Pacer all, some;
+    some.allowed = 7;
+    ASSERT_TRUE(session->run({&input, 1}, {.pacer = &all}));
+    EXPECT_EQ(all.paces, 40);
+    EXPECT_FALSE(session->run({&input, 1}, {.pacer = &some}));
+    EXPECT_EQ(some.paces, 8);
+    EXPECT_TRUE(session->run({&input, 1}, {.ops_max = all.ops}));
+    EXPECT_FALSE(session->run({&input, 1}, {.ops_max = all.ops - 1}));
+  }
+}
+
 // They went through all taps for each strip of places, and through a whole row for each bin.
 TEST(SmallGraphs, FastKernelsDoNotDoWhatTheJudgeNeedNot) {
   const std::int64_t begin_ns = core::thread_cpu_ns();

@@ -183,10 +183,10 @@ core::Result<void> trilu(const Call& call, std::span<Tensor> outputs, Workspace&
   const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskBytes / (width * size), 1);
   ws.threads.run((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
     Pulse pulse(&ws.threads);
-    for (std::int64_t row = task * rows_a_task; row < std::min(rows, (task + 1) * rows_a_task);
-         ++row) {
-      const std::int64_t edge =
-          std::clamp<std::int64_t>(row % height + beyond + (upper ? 0 : 1), 0, width);
+    const std::int64_t first = task * rows_a_task, last = std::min(rows, first + rows_a_task);
+    std::int64_t y = first % height;
+    for (std::int64_t row = first; row < last; ++row, y = y + 1 == height ? 0 : y + 1) {
+      const std::int64_t edge = std::clamp<std::int64_t>(y + beyond + (upper ? 0 : 1), 0, width);
       const std::int64_t begin = upper ? edge : 0, end = upper ? width : edge;
       std::uint8_t* const line = to + row * width * size;
       std::memset(line, 0, static_cast<std::size_t>(begin * size));

@@ -44,13 +44,27 @@ core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outpu
 }
 
 namespace {
+struct LayerNorm {
+  std::int64_t rows = 0, length = 0, rows_a_task = 1, tasks = 0;
+  float epsilon = 0;
+
+  static core::Result<LayerNorm> of(const Call& call) {
+    const tensor::Shape& shape = call.in(0).shape();
+    COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
+    COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, shape.rank()));
+    LayerNorm made{.rows = shape.elements(0, axis), .length = shape.elements(axis, shape.rank())};
+    COMMENSAL_ASSIGN(made.epsilon, call.attributes->real("epsilon", 1e-5f));
+    made.rows_a_task = std::max<std::int64_t>(8192 / made.length, 1);
+    made.tasks = ceil_div(made.rows, made.rows_a_task);
+    return made;
+  }
+};
+
 core::Result<bool> layer_norm_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   if (call.in(0).dtype() != DType::kFloat32) return false;
-  const tensor::Shape& shape = call.in(0).shape();
-  COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
-  COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, shape.rank()));
-  COMMENSAL_ASSIGN(const float epsilon, call.attributes->real("epsilon", 1e-5f));
-  const std::int64_t length = shape.elements(axis, shape.rank()), rows = shape.elements(0, axis);
+  COMMENSAL_ASSIGN(const auto norm, call.memo.of([&] { return LayerNorm::of(call); }));
+  const std::int64_t rows = norm->rows, length = norm->length;
+  const float epsilon = norm->epsilon;
   const auto normalise = kernels_for(ws.isa).layer_norm;
   const float* x = call.in(0).data<float>().data();
   float* y = outputs[0].mutable_data<float>().data();
@@ -60,10 +74,9 @@ core::Result<bool> layer_norm_served(const Call& call, std::span<Tensor> outputs
   for (std::size_t o = 1; o < outputs.size(); ++o) {
     facts[o - 1] = outputs[o].mutable_data<float>().data();
   }
-  const std::int64_t rows_a_task = std::max<std::int64_t>(8192 / length, 1);
-  ws.threads.run((rows + rows_a_task - 1) / rows_a_task, [&](std::int64_t task) {
-    const std::int64_t end = std::min(rows, (task + 1) * rows_a_task);
-    for (std::int64_t row = task * rows_a_task; row < end; ++row) {
+  ws.threads.run(norm->tasks, [&](std::int64_t task) {
+    const std::int64_t end = std::min(rows, (task + 1) * norm->rows_a_task);
+    for (std::int64_t row = task * norm->rows_a_task; row < end; ++row) {
       const NormFacts made =
           normalise({x + row * length, y + row * length, length, scale, bias, epsilon});
       if (facts[0] != nullptr) facts[0][row] = ref::store<float>(made.mean);
@@ -139,14 +152,20 @@ core::Result<void> across(const shape_inference::Softmax& s, const float* x, flo
       });
 }
 
-/// The rows of a Softmax, several a task.
-struct RowTasks {
-  std::int64_t rows, rows_a_task;
+/// A Softmax and its rows, several a task.
+struct SoftmaxRows : shape_inference::Softmax {
+  std::int64_t rows = 0, rows_a_task = 1, tasks = 0;
 
-  explicit RowTasks(const shape_inference::Softmax& s)
-      : rows(s.type.shape.elements() / s.view.length),
-        rows_a_task(std::max<std::int64_t>(4096 / s.view.length, 1)) {}
-  std::int64_t count() const { return ceil_div(rows, rows_a_task); }
+  static core::Result<SoftmaxRows> of(const Call& call) {
+    SoftmaxRows made;
+    COMMENSAL_ASSIGN(static_cast<shape_inference::Softmax&>(made),
+                     shape_inference::softmax_of(call));
+    if (made.type.shape.elements() == 0) return made;
+    made.rows = made.type.shape.elements() / made.view.length;
+    made.rows_a_task = std::max<std::int64_t>(4096 / made.view.length, 1);
+    made.tasks = ceil_div(made.rows, made.rows_a_task);
+    return made;
+  }
   template <class F>
   void for_rows(std::int64_t task, const F& f) const {
     const std::int64_t end = std::min(rows, (task + 1) * rows_a_task);
@@ -155,16 +174,15 @@ struct RowTasks {
 };
 
 /// Of 16-bit floats, row by row: what is widened is still in the first cache.
-core::Result<void> half_rows(const shape_inference::Softmax& s, RowFn fn, const Call& call,
-                             Tensor& output, Workspace& ws) {
+core::Result<void> half_rows(const SoftmaxRows& s, RowFn fn, const Call& call, Tensor& output,
+                             Workspace& ws) {
   const HalfKernels halves = half_kernels_for(ws.isa, s.type.dtype);
   const std::uint16_t* x = half_bits(call.in(0));
   std::uint16_t* y = half_bits(output);
   const std::int64_t length = s.view.length;
   constexpr std::int64_t kPiece = 1 << 18;  // elements between two yields
-  const RowTasks tasks(s);
-  return run_with_scratch(ws, tasks.count(), 2 * length, [&](std::int64_t task, float* wide) {
-    tasks.for_rows(task, [&](std::int64_t row) {
+  return run_with_scratch(ws, s.tasks, 2 * length, [&](std::int64_t task, float* wide) {
+    s.for_rows(task, [&](std::int64_t row) {
       for (std::int64_t at = 0; at < length; at += kPiece) {
         halves.widen(x + row * length + at, wide + at, std::min(kPiece, length - at));
         if (at > 0) ws.threads.yield();
@@ -178,8 +196,8 @@ core::Result<void> half_rows(const shape_inference::Softmax& s, RowFn fn, const 
   });
 }
 
-core::Result<bool> softmax_served(const shape_inference::Softmax& s, RowFn fn, const Call& call,
-                                  Tensor& output, Workspace& ws) {
+core::Result<bool> softmax_served(const SoftmaxRows& s, RowFn fn, const Call& call, Tensor& output,
+                                  Workspace& ws) {
   if (call.in(0).dtype() != DType::kFloat32) return false;
   const std::int64_t length = s.view.length;
   const float* x = call.in(0).data<float>().data();
@@ -188,18 +206,16 @@ core::Result<bool> softmax_served(const shape_inference::Softmax& s, RowFn fn, c
     COMMENSAL_TRY(across(s, x, y, fn, ws));
     return true;
   }
-  const RowTasks tasks(s);
-  ws.threads.run(tasks.count(), [&](std::int64_t task) {
-    tasks.for_rows(task, [&](std::int64_t row) { fn(x + row * length, y + row * length, length); });
+  ws.threads.run(s.tasks, [&](std::int64_t task) {
+    s.for_rows(task, [&](std::int64_t row) { fn(x + row * length, y + row * length, length); });
   });
   return true;
 }
 
 core::Result<void> softmax_by(RowFn fn, const Call& call, Tensor& output, Workspace& ws,
                               const Judge& judge) {
-  COMMENSAL_ASSIGN(const auto softmax,
-                   call.memo.of([&] { return shape_inference::softmax_of(call); }));
-  const shape_inference::Softmax& s = *softmax;
+  COMMENSAL_ASSIGN(const auto kept, call.memo.of([&] { return SoftmaxRows::of(call); }));
+  const SoftmaxRows& s = *kept;
   if (s.type.shape.elements() == 0) return {};
   if (is_half(s.type.dtype) && s.view.inner_size == 1) return half_rows(s, fn, call, output, ws);
   return serve(call, {&output, 1}, ws, judge,

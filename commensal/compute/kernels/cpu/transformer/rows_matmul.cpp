@@ -23,23 +23,46 @@ constexpr std::int64_t kTaskFloats = 256 * 1024;
 /// many floats ahead.
 constexpr std::int64_t kFewRows = 3, kAheadFloats = 4096;
 
+/// Products of fewer multiplications are done by one thread: to wake another takes as long.
+constexpr std::int64_t kProductsOfOne = 16 * 1024;
+
+/// What is done to a sum, as the attributes have it.
+struct Epilogue {
+  bool clamps = false, gelu = false;
+  float low = 0, high = 0, divisor = 1;
+
+  static core::Result<Epilogue> of(const Attributes& attributes) {
+    Epilogue e{.clamps = attributes.has("low"), .gelu = attributes.has("divisor")};
+    COMMENSAL_ASSIGN(e.low, attributes.real("low", 0));
+    COMMENSAL_ASSIGN(e.high, attributes.real("high", 0));
+    COMMENSAL_ASSIGN(e.divisor, attributes.real("divisor", 1));
+    return e;
+  }
+};
+
 class PackedMatrix final : public Packed {
  public:
-  PackedMatrix(const BlockedKernels& kernels, const Tensor& b, bool transposed, const Tensor* bias,
-               PackStore* store)
+  PackedMatrix(const BlockedKernels& kernels, const Tensor& b, bool transposed,
+               const Epilogue& then, const Tensor* bias, PackStore* store)
       : panels(kernels, b.shape()[transposed ? 0 : 1], b.shape()[transposed ? 1 : 0], 1),
+        epilogue(then),
         data(panels.floats(), store,
              [&](float* to) { pack(Constant(b), b.shape()[transposed ? 0 : 1], transposed, to); }),
         bias_(panels.vectors() * panels.lanes) {
     set_bias(bias);
   }
-  /// The same matrix with another bias.
-  PackedMatrix(const PackedMatrix& like, const Tensor* bias)
-      : panels(like.panels), data(like.data), bias_(panels.vectors() * panels.lanes) {
+  /// The same matrix with other things done to its sums.
+  PackedMatrix(const PackedMatrix& like, const Epilogue& then, const Tensor* bias)
+      : panels(like.panels),
+        epilogue(then),
+        data(like.data),
+        bias_(panels.vectors() * panels.lanes) {
     set_bias(bias);
   }
   std::shared_ptr<const Packed> another(const Call& call) const override {
-    return std::make_shared<const PackedMatrix>(*this, bias_of(call));
+    const auto then = Epilogue::of(*call.attributes);
+    if (!then) return nullptr;
+    return std::make_shared<const PackedMatrix>(*this, *then, bias_of(call));
   }
 
   static const Tensor* bias_of(const Call& call) {
@@ -48,6 +71,7 @@ class PackedMatrix final : public Packed {
   const float* bias() const { return has_bias_ ? bias_.data() : nullptr; }
 
   Panels panels;
+  Epilogue epilogue;
   PackedFloats data;
 
  private:
@@ -94,22 +118,18 @@ struct RowsProduct {
   const float* a = nullptr;
   float* c = nullptr;
   RowFinish finish;
-  bool gelu = false;
-  float divisor = 1;
 
-  static core::Result<RowsProduct> of(const Call& call, const PackedMatrix& b) {
-    RowsProduct p;
-    p.depth = b.panels.depth;
-    p.rows = call.in(kA).elements() / std::max<std::int64_t>(p.depth, 1);
-    p.a = call.in(kA).data<float>().data();
-    p.finish.bias = b.bias();
-    if (call.has(kResidual)) p.finish.residual = call.in(kResidual).data<float>().data();
-    p.finish.clamps = call.attributes->has("low");
-    COMMENSAL_ASSIGN(p.finish.low, call.attributes->real("low", 0));
-    COMMENSAL_ASSIGN(p.finish.high, call.attributes->real("high", 0));
-    p.gelu = call.attributes->has("divisor");
-    COMMENSAL_ASSIGN(p.divisor, call.attributes->real("divisor", 1));
-    return p;
+  RowsProduct(const Call& call, const PackedMatrix& b, Tensor& output)
+      : depth(b.panels.depth),
+        columns(output.shape()[output.shape().rank() - 1]),
+        a(call.in(kA).data<float>().data()),
+        c(output.mutable_data<float>().data()) {
+    rows = call.in(kA).elements() / std::max<std::int64_t>(depth, 1);
+    finish.bias = b.bias();
+    if (call.has(kResidual)) finish.residual = call.in(kResidual).data<float>().data();
+    finish.clamps = b.epilogue.clamps;
+    finish.low = b.epilogue.low;
+    finish.high = b.epilogue.high;
   }
 };
 
@@ -118,7 +138,7 @@ struct RowsRange {
 };
 
 /// One panel of sums, and Gelu over each few rows while they are in the first-level cache.
-void multiply_with_gelu(const BlockedKernels& kernels, const RowsProduct& p, RowProduct g,
+void multiply_with_gelu(const BlockedKernels& kernels, float divisor, RowProduct g,
                         GeluRowsFn gelu) {
   constexpr int kRows = 96;  // of three vectors: 18 KiB
   const int rows = g.rows, width = (g.vectors - 1) * kernels.lanes + g.last;
@@ -133,7 +153,7 @@ void multiply_with_gelu(const BlockedKernels& kernels, const RowsProduct& p, Row
     if (residual != nullptr) g.how.residual = residual + begin * g.c_step;
     kernels.row_product(g);
     g.next = nullptr;
-    gelu({g.c, g.c_step, g.rows, width, p.divisor});
+    gelu({g.c, g.c_step, g.rows, width, divisor});
   }
 }
 
@@ -168,8 +188,8 @@ void multiply_part(Pulse& pulse, const BlockedKernels& kernels, const RowsProduc
       g.how = p.finish;
       if (p.finish.bias != nullptr) g.how.bias = p.finish.bias + column;
       if (p.finish.residual != nullptr) g.how.residual = p.finish.residual + c;
-      if (p.gelu && g.finish) {
-        multiply_with_gelu(kernels, p, g, gelu);
+      if (b.epilogue.gelu && g.finish) {
+        multiply_with_gelu(kernels, b.epilogue.divisor, g, gelu);
       } else {
         kernels.row_product(g);
       }
@@ -191,18 +211,27 @@ core::Result<std::vector<TensorType>> infer_rows_matmul(const Call& call) {
 
 core::Result<std::shared_ptr<const Packed>> pack_rows_matmul(const Call& call, Isa isa) {
   COMMENSAL_ASSIGN(const std::int64_t transposed, call.attributes->integer("transB", 0));
+  COMMENSAL_ASSIGN(const Epilogue then, Epilogue::of(*call.attributes));
   return std::make_shared<const PackedMatrix>(blocked_kernels_for(isa), call.in(kB),
-                                              transposed != 0, PackedMatrix::bias_of(call),
+                                              transposed != 0, then, PackedMatrix::bias_of(call),
                                               call.store);
 }
 
 core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   const auto& b = static_cast<const PackedMatrix&>(*ws.packed);
   const BlockedKernels& kernels = blocked_kernels_for(ws.isa);
-  COMMENSAL_ASSIGN(RowsProduct p, RowsProduct::of(call, b));
-  p.c = outputs[0].mutable_data<float>().data();
-  p.columns = outputs[0].shape()[outputs[0].shape().rank() - 1];
+  const RowsProduct p(call, b, outputs[0]);
+  if (p.rows == 0) return {};
+  const GeluRowsFn gelu = gelu_rows_for(ws.isa);
   const auto panels = static_cast<std::int64_t>(b.panels.panels.size());
+  const auto multiply = [&](RowsRange rows, RowsRange part) {
+    Pulse pulse(&ws.threads);
+    multiply_part(pulse, kernels, p, b, rows, part, gelu);
+  };
+  if (p.depth * p.columns <= kProductsOfOne && p.rows * p.depth * p.columns <= kProductsOfOne) {
+    ws.threads.run(1, [&](std::int64_t) { multiply({0, p.rows}, {0, panels}); });
+    return {};
+  }
   const std::int64_t fitting =
       std::max<std::int64_t>(kTaskFloats / std::min(p.depth, kStepsMax), 8);
   const std::int64_t areas = ceil_div(p.rows, fitting);
@@ -213,13 +242,10 @@ core::Result<void> rows_matmul(const Call& call, std::span<Tensor> outputs, Work
     cuts = std::max<std::int64_t>(cuts, ceil_div(4 * threads, areas));
   }
   cuts = std::clamp<std::int64_t>(cuts, 1, panels);
-  const GeluRowsFn gelu = gelu_rows_for(ws.isa);
   ws.threads.run(areas * cuts, [&](std::int64_t task) {
     const std::int64_t area = task / cuts, cut = task % cuts;
-    const RowsRange rows{area * p.rows / areas, (area + 1) * p.rows / areas};
-    const RowsRange part{cut * panels / cuts, (cut + 1) * panels / cuts};
-    Pulse pulse(&ws.threads);
-    multiply_part(pulse, kernels, p, b, rows, part, gelu);
+    multiply({area * p.rows / areas, (area + 1) * p.rows / areas},
+             {cut * panels / cuts, (cut + 1) * panels / cuts});
   });
   return {};
 }
