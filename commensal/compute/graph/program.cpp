@@ -5,6 +5,7 @@
 #include <commensal/compute/graph/by_image.hpp>
 #include <commensal/compute/graph/frame.hpp>
 #include <commensal/compute/graph/lifetimes.hpp>
+#include <commensal/compute/graph/place_of.hpp>
 #include <commensal/compute/graph/prepared.hpp>
 #include <commensal/compute/graph/program.hpp>
 #include <commensal/compute/graph/work.hpp>
@@ -20,10 +21,6 @@ using tensor::Tensor;
 using tensor::Value;
 
 namespace {
-
-std::string place_of(const Node& node) {
-  return fmt::format("node '{}' ({})", node.name, node.op->name);
-}
 
 Call call_of(const Node& node, std::span<const Tensor* const> inputs) {
   Call call;
@@ -46,6 +43,22 @@ bool runs_on_values(const kernels::Operator& op, std::span<const Value* const> i
   const auto is_tensor = [](const Value* value) { return value != nullptr && value->is_tensor(); };
   return op.judge->infer == nullptr || !std::ranges::all_of(inputs, is_tensor);
 }
+
+/// Tells a tracer which graph runs.
+class Inside {
+ public:
+  Inside(Tracer* tracer, const Node& node, const Subgraph& graph) : tracer_(tracer) {
+    if (tracer_ != nullptr) tracer_->enter(node, graph);
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside() {
+    if (tracer_ != nullptr) tracer_->leave();
+  }
+
+ private:
+  Tracer* const tracer_;
+};
 
 }  // namespace
 
@@ -89,6 +102,7 @@ class Program::NodeSubgraphs final : public kernels::Subgraphs {
     core::check(inputs.size() == node_.subgraphs[*at].graph->inputs.size(),
                 "the caller knows the size");
     COMMENSAL_ASSIGN(const auto inner, program_.inner_for(index_, *at, inputs, machine_));
+    const Inside inside(machine_.tracer, node_, node_.subgraphs[*at]);
     auto made = inner->run(std::move(inputs), machine_);
     if (!made) return core::in_context(fmt::format("in {}", name), made.error());
     return made;
@@ -356,7 +370,7 @@ Result<void> Program::run_node(std::size_t index, Frame& frame, InPlace::Memory&
 Result<Program::Values> Program::run(Values inputs, const Machine& machine,
                                      std::span<const Tensor> places) const {
   InPlace::Memory memory(in_place_, machine.arena, graph_->outputs, places);
-  Frames::Lease lease(*this, machine.tracer == nullptr);  // a tracer may keep what it sees
+  Frames::Lease lease(*this, machine.tracer == nullptr || !machine.tracer->keeps_tensors());
   Frame& frame = *lease;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     frame.value(graph_->inputs[i]) = std::move(inputs[i]);

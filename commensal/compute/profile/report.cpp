@@ -14,14 +14,23 @@ std::string share(double part, double whole) {
   return whole > 0 ? fmt::format("{:.1f}", 100 * part / whole) : "-";
 }
 
+/// A rate and its share of the peak; nothing was counted: dashes.
+std::string rate(double count, double seconds, double peak) {
+  if (count <= 0) return fmt::format("{:>8} {:>7}", "-", "-");
+  const double rate = count / std::max(seconds, 1e-9);
+  return fmt::format("{:>8.1f} {:>7}", rate * kGiga, share(rate, peak));
+}
+
 std::string figures(const Row& row, const Profile& profile) {
-  const double seconds = std::max(row.seconds, 1e-9);
-  const double ops = static_cast<double>(row.work.ops) / seconds;
-  const double bytes = static_cast<double>(row.work.bytes) / seconds;
-  return fmt::format("{:>9.3f} {:>6} {:>8.1f} {:>7} {:>8.1f} {:>7}", 1e3 * row.seconds,
-                     share(row.seconds, profile.run_seconds), ops * kGiga,
-                     share(ops, profile.peak.ops_per_s), bytes * kGiga,
-                     share(bytes, profile.peak.bytes_per_s));
+  return fmt::format("{:>9.3f} {:>6} {} {}", 1e3 * row.seconds,
+                     share(row.seconds, profile.run_seconds),
+                     rate(row.ops, row.seconds, profile.peak.ops_per_s),
+                     rate(row.bytes, row.seconds, profile.peak.bytes_per_s));
+}
+
+/// Of loops; nothing where each node has one turn.
+std::string turns_text(const Row& row) {
+  return row.turns == row.nodes ? "" : fmt::format(", {} turns", row.turns);
 }
 
 constexpr const char* kHead = "       ms % time  GFLOP/s  % peak     GB/s  % peak";
@@ -32,27 +41,41 @@ std::string peak_text(const Profile& profile) {
                      profile.peak.ops_per_s * kGiga, profile.peak.bytes_per_s * kGiga);
 }
 
-Json event(const std::string& name, const std::string& kind, std::int64_t start_ns,
-           std::int64_t end_ns, Json details) {
-  return {{"name", name},
-          {"cat", kind},
-          {"ph", "X"},
-          {"ts", 1e-3 * static_cast<double>(start_ns)},
-          {"dur", 1e-3 * static_cast<double>(end_ns - start_ns)},
-          {"pid", 1},
-          {"tid", 1},
-          {"args", std::move(details)}};
+std::string event(const std::string& name, const std::string& kind, std::int64_t start_ns,
+                  std::int64_t end_ns, Json details) {
+  const Json made = {{"name", name},
+                     {"cat", kind},
+                     {"ph", "X"},
+                     {"ts", 1e-3 * static_cast<double>(start_ns)},
+                     {"dur", 1e-3 * static_cast<double>(end_ns - start_ns)},
+                     {"pid", 1},
+                     {"tid", 1},
+                     {"args", std::move(details)}};
+  return made.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Of a turn: the operations and bytes are the mean of those that the node had.
+Json details_of(const NodeTimes& node) {
+  Json details = {{"operator", node.op}, {"output", node.output}};
+  const NodeTimes::Sum& sum = node.runs.back();
+  if (node.varies || sum.turns == 0) return details;
+  if (node.counts) details["operations"] = sum.ops / static_cast<double>(sum.turns);
+  details["bytes"] = sum.bytes / static_cast<double>(sum.turns);
+  return details;
 }
 
 }  // namespace
 
 std::string profile_text(const Profile& profile) {
-  std::string text =
-      fmt::format("{:.3f} ms, median of {} runs after a first one{}\n\n{}  operator\n",
-                  1e3 * profile.run_seconds, profile.runs, peak_text(profile), kHead);
+  std::string text = fmt::format(
+      "{:.3f} ms, median of {} runs after a first one; the profiler's own {:.3f} ms "
+      "are taken off{}\n\n{}  operator\n",
+      1e3 * profile.run_seconds, profile.runs, 1e3 * profile.own_seconds, peak_text(profile),
+      kHead);
   double nodes_s = 0;
   for (const Row& row : profile.by_operator) {
-    text += fmt::format("{}  {} ({})\n", figures(row, profile), row.op, row.nodes);
+    text +=
+        fmt::format("{}  {} ({}{})\n", figures(row, profile), row.op, row.nodes, turns_text(row));
     nodes_s += row.seconds;
   }
   const double rest_s = profile.run_seconds - nodes_s;
@@ -63,34 +86,35 @@ std::string profile_text(const Profile& profile) {
   text += fmt::format("{:>9.3f} {:>6} {:>36} between nodes\n\n{}  node\n", 1e3 * rest_s,
                       share(rest_s, profile.run_seconds), "", kHead);
   for (const Row& row : profile.by_node) {
-    text += fmt::format("{}  {} ({}) {}\n", figures(row, profile), row.name, row.op, row.output);
+    text += fmt::format("{}  {} ({}{}) {}\n", figures(row, profile), row.name, row.op,
+                        turns_text(row), row.output);
   }
   if (!plain.empty())
     text += fmt::format("\nIn plain loops, as no fast kernel takes such calls: {}.\n", plain);
   text +=
-      "\nOperations are those of the direct form: above 100 % of the peak is a convolution by a "
-      "shorter one.\nBytes are those of inputs and outputs: above 100 % they came from a cache.\n";
+      "\nGFLOP/s: of products alone, by the direct form (a shorter one exceeds the peak). GB/s: of "
+      "inputs and outputs (a cache does).\n";
   return text;
 }
 
 std::string trace_json(const Profiler& profiler) {
-  Json events = Json::array();
   const auto& runs = profiler.runs();
   const std::int64_t zero_ns = runs.empty() ? 0 : runs.front().start_ns;
+  std::string events;
+  const auto add = [&](const std::string& made) { events += (events.empty() ? "" : ",\n") + made; };
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const RunTime& run = runs[i];
-    events.push_back(event(i == 0 ? "first run" : fmt::format("run {}", i), "run",
-                           run.start_ns - zero_ns, run.end_ns - zero_ns, Json::object()));
-    for (const NodeTime& node : run.nodes) {
-      events.push_back(event(node.name, node.op, node.start_ns - zero_ns, node.end_ns - zero_ns,
-                             {{"operator", node.op},
-                              {"output", node.output},
-                              {"operations", node.work.ops},
-                              {"bytes", node.work.bytes}}));
-    }
+    add(event(i == 0 ? "first run" : fmt::format("run {}", i), "run", runs[i].start_ns - zero_ns,
+              runs[i].end_ns - zero_ns, Json::object()));
   }
-  const Json trace = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
-  return trace.dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (const Turn& turn : profiler.turns()) {
+    const NodeTimes& node = profiler.nodes()[turn.node];
+    add(event(node.name, node.op, turn.start_ns - zero_ns, turn.end_ns - zero_ns,
+              details_of(node)));
+  }
+  return fmt::format(
+      "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"turns_left_out\":{}}},\"traceEvents\":[\n{}]}"
+      "}\n",
+      profiler.turns_left_out(), events);
 }
 
 }  // namespace commensal::profile
