@@ -67,6 +67,18 @@ std::string suggestion(const std::string& meant) {
   return meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant);
 }
 
+/// A flag that was given without a value and may have one.
+std::string flag_of_value(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0 || option->get_expected_max() != 0) continue;
+    for (const std::string& name : option->get_lnames()) {
+      const std::string bare = option->get_flag_value(name, "");
+      if (bare != "true" && option->results().back() == bare) return "--" + name;
+    }
+  }
+  return "";
+}
+
 /// What was asked for and is not there, if that is what is wrong.
 std::string unknown_word(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
@@ -78,7 +90,12 @@ std::string unknown_word(const CLI::App& app) {
     return fmt::format("no option '{}'{}", word, suggestion(nearest(word, options_of(app))));
   }
   const auto inner = subcommands_of(app);
-  if (inner.empty()) return fmt::format("'{}' is more than is expected", word);
+  if (inner.empty()) {
+    const std::string flag = flag_of_value(app);
+    const std::string hint =
+        flag.empty() ? "" : fmt::format("; what '{0}' takes is joined to it: {0}=VALUE", flag);
+    return fmt::format("'{}' is more than is expected{}", word, hint);
+  }
   std::string meant = nearest(word, inner);
   if (meant.empty()) meant = inner_command(word, app);
   return fmt::format("no command '{}'{}; there are {}", word, suggestion(meant),

@@ -2,6 +2,7 @@
 #include <apps/commensal/picture_options.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/complaint.hpp>
 #include <apps/common/inputs.hpp>
 #include <apps/common/outputs.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
@@ -46,6 +47,10 @@ Result<void> profile(const RunArguments& options, graph::Session& session,
   }
   fmt::print(stderr, "{}", profile::profile_text(profile::profile_of(profiler, peak)));
   if (options.profile == kTableOnly) return {};
+  if (const std::int64_t left_out = profiler.turns_left_out(); left_out > 0) {
+    fmt::print(stderr, "'{}' has the first {} turns of nodes, {} are left out.\n", options.profile,
+               profiler.turns().size(), left_out);
+  }
   return core::save_for_user(options.profile, core::as_bytes(profile::trace_json(profiler)));
 }
 
@@ -57,9 +62,6 @@ Result<int> run(RunArguments& options) {
   COMMENSAL_ASSIGN(const auto inputs, read_inputs(graph, options.inputs, options.image));
   COMMENSAL_ASSIGN(auto session, graph::Session::create(*imported, options.backend.session()));
   const std::vector<tensor::Value> given(inputs.begin(), inputs.end());
-  if (!options.profile.empty()) {
-    COMMENSAL_TRY(profile(options, session, given));
-  }
   COMMENSAL_ASSIGN(const auto values, session.run_values(given));
   const auto outputs = named_outputs(graph, values);
   COMMENSAL_TRY(fit_labels(options.reading, outputs));
@@ -74,7 +76,12 @@ Result<int> run(RunArguments& options) {
   } else {
     print_outputs(outputs, options.reading);
   }
-  return 0;
+  if (options.profile.empty()) return 0;
+  COMMENSAL_TRY(check_output());
+  const auto profiled = profile(options, session, given);
+  // Standard output has the outputs: what is wrong with the profile stays beside it.
+  if (!profiled) complain(false, "commensal run", profiled.error());
+  return profiled ? 0 : 1;
 }
 
 }  // namespace
