@@ -91,6 +91,9 @@ Result<int> bench_promise(BenchArguments& options) {
 
 Result<int> bench_operators(BenchArguments& options) {
   for (const std::string& op : options.operators.ops) {
+    if (const auto* row = lab::bench::operators::why_not_measured(op)) {
+      return core::fail(core::ErrorCode::kNotFound, "{} has no case of its own: {}", op, row->why);
+    }
     if (lab::bench::operators::picks({&op, 1}).empty()) {
       return core::fail(core::ErrorCode::kNotFound,
                         "no case measures '{}': `commensal operators` lists names", op);

@@ -84,7 +84,8 @@ std::string to_text(const Report& report) {
   for (const Row& row : report.rows) {
     if (!row.limit && report.tables.empty()) text += line_of(row);  // tables have it already
   }
-  for (const std::string& note : report.notes) text += fmt::format("\nleft out: {}\n", note);
+  if (!report.notes.empty()) text += "\n";
+  for (const std::string& note : report.notes) text += fmt::format("left out: {}\n", note);
   if (!text.empty()) text += "\n";
   for (const Row& row : report.rows) {
     if (row.limit) text += line_of(row);

@@ -295,7 +295,7 @@ constexpr Case kTable[] = {
 };
 
 constexpr NotMeasured kNotMeasured[] = {
-    {"If|Loop|Scan|SequenceMap", "what their bodies hold is measured"},
+    {"If|Loop|Scan|SequenceMap", "it runs a graph, whose nodes are measured each"},
     {"ConcatFromSequence|Optional|OptionalGetElement|OptionalHasElement|SequenceAt|"
      "SequenceConstruct|SequenceEmpty|SequenceErase|SequenceInsert|SequenceLength|SplitToSequence",
      "sequences and optionals: no input of the bench is one"},

@@ -31,6 +31,8 @@ struct NotMeasured {
   std::string_view ops, why;
 };
 std::span<const NotMeasured> not_measured();
+/// Null: rows name it, or nobody does.
+const NotMeasured* why_not_measured(std::string_view op);
 
 /// A case of one operator.
 struct Subject {

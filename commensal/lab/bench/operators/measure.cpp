@@ -231,6 +231,12 @@ std::vector<Row> rows_of(const Bench& bench, const Options& options) {
   return bars;
 }
 
+/// "-": it is not known.
+std::string cell(double value, int width, int decimals) {
+  if (std::isnan(value)) return fmt::format("{:>{}}", "-", width);
+  return fmt::format("{:>{}.{}f}", value, width, decimals);
+}
+
 std::string table_of(const Bench& bench) {
   std::vector<Measured> rows = bench.rows_;
   std::ranges::sort(rows, std::ranges::greater(), [](const Measured& row) {
@@ -240,16 +246,17 @@ std::string table_of(const Bench& bench) {
       fmt::format("{:<24} {:>7} {:>10} {:>10} {:>7} {:>7} {:>8}  {}\n", "operator", "threads",
                   "ours us", "theirs us", "ratio", "net", "roofline", "inputs");
   for (const Measured& row : rows) {
-    text += fmt::format("{:<24} {:>7} {:>10.1f} {:>10.1f} {:>7.2f} {:>7.2f} {:>8.1f}  {}\n", row.op,
+    text += fmt::format("{:<24} {:>7} {:>10.1f} {:>10.1f} {:>7.2f} {} {}  {}\n", row.op,
                         row.threads, row.compared.ours.median_s * kUs,
-                        row.compared.theirs.median_s * kUs, row.compared.ratio.value, row.net,
-                        row.roofline, row.what);
+                        row.compared.theirs.median_s * kUs, row.compared.ratio.value,
+                        cell(row.net, 7, 2), cell(row.roofline, 8, 1), row.what);
   }
   for (const auto& [threads, seconds] : bench.language_s_) {
-    text += fmt::format("the peer's language, {} threads: {:.1f} us a run, taken off for net\n",
-                        threads, seconds * kUs);
+    text += fmt::format(
+        "net: less the peer's language, {:.1f} us a run on {} thread{}; -: most of it\n",
+        seconds * kUs, threads, threads == 1 ? "" : "s");
   }
-  return text;
+  return text + "roofline: ours over reading the inputs from memory; -: they fit into caches\n";
 }
 
 std::vector<Fields> fields_of(const std::vector<Measured>& rows) {
@@ -301,10 +308,11 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
   report.lists = {{"results", fields_of(bench.rows_)}, {"peer_language", languages}};
   for (const auto& [what, why] : bench.refused_)
     report.notes.push_back(fmt::format("{}: {}", what, why));
-  for (const auto& [ops, why] : not_measured())
-    report.notes.push_back(fmt::format("not measured: {}: {}", ops, why));
+  for (const auto& [ops, why] : not_measured()) {
+    if (options.ops.empty()) report.notes.push_back(fmt::format("{}: {}", ops, why));
+  }
   for (const auto& [what, why] : bench.unmeasured_)
-    report.notes.push_back(fmt::format("not measured: {}: {}", what, why));
+    report.notes.push_back(fmt::format("{}: {}", what, why));
   return report;
 }
 

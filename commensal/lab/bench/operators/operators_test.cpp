@@ -28,6 +28,13 @@ TEST(OperatorCases, EveryOperatorHasARowOrAReason) {
   }
 }
 
+TEST(OperatorCases, WhoHasNoRowOfItsOwnIsToldWhy) {
+  ASSERT_NE(why_not_measured("If"), nullptr);
+  EXPECT_EQ(why_not_measured("If"), why_not_measured("Scan"));
+  EXPECT_EQ(why_not_measured("Relu"), nullptr);
+  EXPECT_EQ(why_not_measured("Iff"), nullptr);
+}
+
 TEST(OperatorCases, EveryRowIsAModelThatRuns) {
   for (const Pick& pick : picks({})) {
     SCOPED_TRACE(fmt::format("{} {} {}", pick.op, pick.row->inputs, pick.row->attributes));

@@ -278,6 +278,13 @@ Result<Subject> subject_of(const Case& row, std::string_view op, int copies) {
 
 std::vector<std::string_view> names_in(std::string_view ops) { return words(ops, '|'); }
 
+const NotMeasured* why_not_measured(std::string_view op) {
+  const auto all = not_measured();
+  const auto found = std::ranges::find_if(
+      all, [&](const NotMeasured& row) { return std::ranges::count(names_in(row.ops), op) > 0; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 std::vector<Pick> picks(std::span<const std::string> ops) {
   std::vector<Pick> all;
   for (const Case& row : case_table()) {
