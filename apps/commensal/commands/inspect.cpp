@@ -6,6 +6,7 @@
 #include <apps/common/outputs.hpp>
 #include <commensal/compute/graph/batching.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/graph/outlook.hpp>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -54,11 +55,15 @@ Json values_of(const graph::Graph& graph, const std::vector<graph::ValueId>& ids
   return list;
 }
 
-/// Operators that run in plain loops, in subgraphs too.
-void add_plain(const graph::Graph& graph, std::set<std::string>& names) {
+/// Calls f(node, name) for each node, those of subgraphs under their nodes' names.
+template <class F>
+void each_node(const graph::Graph& graph, const std::string& prefix, const F& f) {
   for (const graph::Node& node : graph.nodes) {
-    if (node.op->is_plain()) names.insert(operator_of(node));
-    for (const graph::Subgraph& inner : node.subgraphs) add_plain(*inner.graph, names);
+    const std::string name = prefix + node.name;
+    f(graph, node, name);
+    for (const graph::Subgraph& inner : node.subgraphs) {
+      each_node(*inner.graph, fmt::format("{}/{}/", name, inner.name), f);
+    }
   }
 }
 
@@ -67,15 +72,18 @@ Json describe(const graph::Graph& graph, const InspectArguments& options) {
   report["name"] = graph.name;
   Json opsets = Json::object();
   std::map<std::string, int> operators;
+  std::set<std::string> plain;
   Json nodes = Json::array();
-  for (const graph::Node& node : graph.nodes) {
-    opsets[std::string(node.op->domain)] = node.opset;
-    ++operators[operator_of(node)];
-    nodes.push_back({{"name", node.name},
-                     {"operator", operator_of(node)},
-                     {"inputs", names_of(graph, node.inputs)},
-                     {"outputs", names_of(graph, node.outputs)}});
-  }
+  each_node(graph, "",
+            [&](const graph::Graph& around, const graph::Node& node, const std::string& name) {
+              opsets[std::string(node.op->domain)] = node.opset;
+              ++operators[operator_of(node)];
+              if (node.op->is_plain()) plain.insert(operator_of(node));
+              nodes.push_back({{"name", name},
+                               {"operator", operator_of(node)},
+                               {"inputs", names_of(around, node.inputs)},
+                               {"outputs", names_of(around, node.outputs)}});
+            });
   std::int64_t parameters = 0, bytes = 0;
   for (const auto& [id, value] : graph.initialisers) {
     parameters += value.elements();
@@ -89,11 +97,16 @@ Json describe(const graph::Graph& graph, const InspectArguments& options) {
   const std::string objection = graph::batching_objection(graph);
   report["may_be_batched"] = objection.empty();
   report["batching_objection"] = objection.empty() ? Json() : Json(objection);
-  report["node_count"] = graph.nodes.size();
+  report["node_count"] = nodes.size();
   report["operators"] = operators;
-  std::set<std::string> plain;
-  add_plain(graph, plain);
   report["plain_operators"] = plain;
+  const graph::Outlook outlook = graph::outlook_of(graph);
+  report["refusal"] = outlook.refusal.empty() ? Json() : Json(outlook.refusal);
+  Json slow = Json::array();
+  for (const auto& [node, op, types] : outlook.slow) {
+    slow.push_back({{"name", node}, {"operator", op}, {"types", types}});
+  }
+  report["plain_nodes"] = std::move(slow);
   if (options.nodes) report["nodes"] = std::move(nodes);
   return report;
 }
@@ -122,6 +135,13 @@ void print_text(const Json& report) {
   if (const Json& plain = report["plain_operators"]; !plain.empty()) {
     fmt::print("slow        {}: plain loops, of any element type\n",
                fmt::join(plain.get<std::vector<std::string>>(), ", "));
+  }
+  for (const Json& node : report["plain_nodes"]) {
+    fmt::print("slow        {} ({}): plain loops, {}\n", node["name"].get<std::string>(),
+               node["operator"].get<std::string>(), node["types"].get<std::string>());
+  }
+  if (const Json& refusal = report["refusal"]; !refusal.is_null()) {
+    fmt::print("cannot run  {}\n", refusal.get<std::string>());
   }
   if (!report.contains("nodes")) return;
   for (const Json& node : report["nodes"]) {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits_graphs.hpp>
-#include <commensal/compute/graph/bodies.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
+#include <commensal/compute/graph/place_of.hpp>
 #include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <commensal/compute/tensor/stand_in.hpp>
 
 namespace commensal::graph::optimise {
 
+using core::ErrorCode;
+using core::fail;
+using core::Result;
 using kernels::Call;
 using kernels::Role;
 using tensor::Tensor;
@@ -32,8 +35,7 @@ struct Means {
 class Inference {
  public:
   /// `folded_bytes_max`: of a value that is computed ahead.
-  Inference(const Graph& graph, std::span<const TensorType> inputs, Means& means,
-            std::int64_t folded_bytes_max)
+  Inference(const Graph& graph, const Types& inputs, Means& means, std::int64_t folded_bytes_max)
       : graph_(graph), means_(means), folded_bytes_max_(folded_bytes_max) {
     known_.types.resize(graph.values.size());
     known_.constants = graph.initialisers;
@@ -43,11 +45,12 @@ class Inference {
 
   void set_constant(ValueId id, const Tensor& value) { known_.constants.emplace(id, value); }
 
-  std::optional<Known> run() {
+  Result<Known> run() {
     constexpr std::size_t kNodesAYield = 256;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (i % kNodesAYield == 0 && means_.host != nullptr) means_.host->yield();
-      if (!infer(graph_.nodes[i])) return std::nullopt;
+      const auto done = infer(graph_.nodes[i]);
+      if (!done) return core::in_context(place_of(graph_.nodes[i]), done.error());
     }
     return std::move(known_);
   }
@@ -57,7 +60,8 @@ class Inference {
 
   /// Of the outputs of `inner` for inputs of these types.
   Types types_of_body(const Subgraph& inner, std::span<const TensorType> inputs) {
-    Inference inference(*inner.graph, inputs, means_, limits::kFoldedInnerBytesMax);
+    Inference inference(*inner.graph, {inputs.begin(), inputs.end()}, means_,
+                        limits::kFoldedInnerBytesMax);
     const std::size_t declared = inputs.size() - inner.captures.size();
     for (std::size_t i = 0; i < inner.captures.size(); ++i) {
       const auto constant = known_.constants.find(inner.captures[i]);
@@ -91,14 +95,14 @@ class Inference {
     }
   }
 
-  /// False if the node refuses its inputs.
-  bool infer(const Node& node) {
+  /// Error: the node refuses its inputs.
+  Result<void> infer(const Node& node) {
     if (!node.subgraphs.empty()) {
       infer_bodies(node);
-      return true;
+      return {};
     }
     const auto read = node.op->shaped_by();
-    if (!read) return true;
+    if (!read) return {};
     std::vector<Tensor> typed(node.inputs.size());
     std::vector<const Tensor*> inputs(node.inputs.size());
     bool all_known = true;
@@ -107,7 +111,8 @@ class Inference {
       const ValueId id = node.inputs[i];
       if (id == kAbsent) {
         const bool variadic = node.op->inputs.max == limits::kNodeInputsMax;
-        if (variadic || static_cast<int>(i) < node.op->inputs.min) return false;
+        if (variadic || static_cast<int>(i) < node.op->inputs.min)
+          return fail(ErrorCode::kInvalidArgument, "input {} is missing", i);
         continue;
       }
       const auto constant = known_.constants.find(id);
@@ -115,11 +120,12 @@ class Inference {
         inputs[i] = &constant->second;
         continue;
       }
-      if (!type(id) || read->has(i)) return true;
-      if (type(id)->dtype == tensor::DType::kString) return true;
+      if (!type(id) || read->has(i)) return {};
+      if (type(id)->dtype == tensor::DType::kString) return {};
       all_known = all_known && depends_on_type_only(*node.op);
       auto stand_in = means_.zeros.of(*type(id));  // no type depends on its elements
-      if (!stand_in) return false;
+      if (!stand_in)
+        return fail(ErrorCode::kResourceExhausted, "{} is too large", type(id)->text());
       typed[i] = *std::move(stand_in);
       inputs[i] = &typed[i];
       unknown.bits |= kernels::Places::bit(i);
@@ -127,10 +133,10 @@ class Inference {
     return infer(node, inputs, unknown, all_known);
   }
 
-  bool infer(const Node& node, std::span<const Tensor* const> inputs, kernels::Places unknown,
-             bool all_known) {
+  Result<void> infer(const Node& node, std::span<const Tensor* const> inputs,
+                     kernels::Places unknown, bool all_known) {
     for (const Tensor* input : inputs) {
-      if (input != nullptr && input->dtype() == tensor::DType::kString) return true;
+      if (input != nullptr && input->dtype() == tensor::DType::kString) return {};
     }
     Call call;
     call.opset = node.opset;
@@ -139,36 +145,33 @@ class Inference {
     call.unknown = unknown;
     call.output_count = static_cast<int>(node.outputs.size());
     call.pulse = kernels::Pulse(means_.host);
-    auto types = node.op->judge->infer(call);
-    if (!types) return false;
-    call.outputs = *std::move(types);
+    COMMENSAL_ASSIGN(call.outputs, node.op->judge->infer(call));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorType& made = call.outputs[i];
-      if (tensor::traits(made.dtype).size == 0) return true;  // only a run can tell
+      if (tensor::traits(made.dtype).size == 0) return {};  // only a run can tell
       all_known = all_known && made.bytes() <= folded_bytes_max_;
       if (node.outputs[i] != kAbsent) type(node.outputs[i]) = made;
     }
-    return !all_known || fold(node, call);
+    return all_known ? fold(node, call) : Result<void>();
   }
 
-  bool fold(const Node& node, const Call& call) {
+  Result<void> fold(const Node& node, const Call& call) {
     // Where the same weight lies, so that whoever packs it knows it again.
     if (node.op->role == Role::kIdentity && node.outputs[0] != kAbsent) {
       known_.constants.insert_or_assign(node.outputs[0], call.in(0));
-      return true;
+      return {};
     }
     const std::int64_t ops = work_of(*node.op, call).ops;
-    if (ops > means_.ops_left) return true;  // it is left to each run
+    if (ops > means_.ops_left) return {};  // it is left to each run
     means_.ops_left -= ops;
-    auto outputs = kernels::allocate_outputs(call, means_.arena);
-    if (!outputs) return false;
+    COMMENSAL_ASSIGN(auto outputs, kernels::allocate_outputs(call, means_.arena));
     kernels::Workspace workspace{means_.arena, means_.threads};
-    if (!node.op->judge->run(call, *outputs, workspace)) return false;
+    COMMENSAL_TRY(node.op->judge->run(call, outputs, workspace));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != kAbsent)
-        known_.constants.insert_or_assign(node.outputs[i], (*outputs)[i]);
+        known_.constants.insert_or_assign(node.outputs[i], outputs[i]);
     }
-    return true;
+    return {};
   }
 
   const Graph& graph_;
@@ -179,15 +182,21 @@ class Inference {
 
 }  // namespace
 
-std::optional<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
-                              const kernels::ThreadPool* host) {
+Result<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
+                       const kernels::ThreadPool* host) {
   std::int64_t ops_left = limits::kFoldedOpsMax;
   return known_of(graph, inputs, host, ops_left);
 }
 
-std::optional<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
-                              const kernels::ThreadPool* host, std::int64_t& ops_left) {
+Result<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
+                       const kernels::ThreadPool* host, std::int64_t& ops_left) {
   Means means{host, ops_left};
+  return Inference(graph, {inputs.begin(), inputs.end()}, means, limits::kFoldedBytesMax).run();
+}
+
+Result<Known> known_of(const Graph& graph, const Types& inputs) {
+  std::int64_t ops_left = limits::kFoldedOpsMax;
+  Means means{nullptr, ops_left};
   return Inference(graph, inputs, means, limits::kFoldedBytesMax).run();
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/graph/ir.hpp>
-#include <optional>
+#include <commensal/compute/graph/bodies.hpp>
 #include <span>
 #include <vector>
 
@@ -17,13 +16,17 @@ struct Known {
 };
 
 /// Infers, node by node, and runs in ref/ what has only known elements for inputs, as long as a
-/// result is no larger than a few MiB. None if a node refuses its inputs: then the run must say so.
-/// `inputs` in the order of graph.inputs.
-std::optional<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
-                              const kernels::ThreadPool* host = nullptr);
+/// result is no larger than a few MiB. `inputs` in the order of graph.inputs.
+/// Errors: what the first node says that refuses its inputs, as a run would say it;
+/// kResourceExhausted (no room to ask a node).
+core::Result<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
+                             const kernels::ThreadPool* host = nullptr);
 
 /// `ops_left`: what all that is run may take, less what it took.
-std::optional<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
-                              const kernels::ThreadPool* host, std::int64_t& ops_left);
+core::Result<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
+                             const kernels::ThreadPool* host, std::int64_t& ops_left);
+
+/// Where the types of some inputs are not known.
+core::Result<Known> known_of(const Graph& graph, const Types& inputs);
 
 }  // namespace commensal::graph::optimise

@@ -42,10 +42,30 @@ void fill_turn(::onnx::GraphProto* graph) {
     node->set_op_type(op);
     for (const std::string& name : from) node->add_input(name);
     node->add_output(to);
+    return node;
   };
   add("Identity", {"before"}, "after");
-  add("MatMul", {"a", "a"}, "b");
+  add("MatMul", {"a", "a"}, "b")->set_name("product");
   add("Tanh", {"b"}, "c");
+}
+
+/// y = x and the mean of what a loop of products makes of the mean of x, in a square.
+std::string squares_file(std::int64_t turns, std::int64_t side) {
+  auto model = empty_model();
+  add_whole(model, "turns", {turns}, true);
+  add_whole(model, "shape", {side, side});
+  add_initialiser(model, "true", {}, ::onnx::TensorProto::BOOL)->add_int32_data(1);
+  add_mean(model, "x", "mean");
+  add_node(model, "Expand", {"mean", "shape"}, {"square"});
+  auto* loop = add_node(model, "Loop", {"turns", "true", "square"}, {"last"});
+  loop->set_name("loop");
+  auto* body = loop->add_attribute();
+  body->set_name("body");
+  body->set_type(::onnx::AttributeProto::GRAPH);
+  fill_turn(body->mutable_g());
+  add_mean(model, "last", "one");
+  add_node(model, "Add", {"x", "one"}, {"y"});
+  return model.SerializeAsString();
 }
 
 }  // namespace
@@ -60,19 +80,21 @@ std::string relu_file(std::int64_t rows) {
   return model.SerializeAsString();
 }
 
-std::string endless_file() {
+std::string turns_file(std::int64_t turns) { return squares_file(turns, 4); }
+
+std::string endless_file() { return squares_file((1 << 24) - 1, 256); }
+
+std::string refused_file() {
   auto model = empty_model();
-  add_whole(model, "turns", {(1 << 24) - 1}, true);
-  add_whole(model, "shape", {256, 256});
-  add_initialiser(model, "true", {}, ::onnx::TensorProto::BOOL)->add_int32_data(1);
-  add_mean(model, "x", "mean");
-  add_node(model, "Expand", {"mean", "shape"}, {"square"});
-  auto* body = add_node(model, "Loop", {"turns", "true", "square"}, {"last"})->add_attribute();
-  body->set_name("body");
-  body->set_type(::onnx::AttributeProto::GRAPH);
-  fill_turn(body->mutable_g());
-  add_mean(model, "last", "one");
-  add_node(model, "Add", {"x", "one"}, {"y"});
+  add_node(model, "Add", {"x", "w"}, {"y"})->set_name("sum");
+  for (auto* made = add_initialiser(model, "w", {4, 3}); made->float_data_size() < 12;)
+    made->add_float_data(1);
+  return model.SerializeAsString();
+}
+
+std::string slow_file() {
+  auto model = empty_model();
+  add_node(model, "Max", std::vector<std::string>(9, "x"), {"y"})->set_name("most");
   return model.SerializeAsString();
 }
 

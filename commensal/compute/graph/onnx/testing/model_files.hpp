@@ -10,8 +10,14 @@ namespace commensal::graph::onnx::testing {
 
 /// y = Relu(x), of `rows` rows.
 std::string relu_file(std::int64_t rows = 2);
+/// A loop `loop` of that many turns, in each of which a MatMul `product` of square matrices of 4.
+std::string turns_file(std::int64_t turns);
 /// Some hours: a loop with a product of square matrices of 256 rows in each turn.
 std::string endless_file();
+/// y = x + w, which is of four rows.
+std::string refused_file();
+/// y = Max of x nine times, which are too many for a fast kernel.
+std::string slow_file();
 /// y = x + w, whose elements are in the file `location`.
 std::string external_file(const std::string& location);
 /// Has a tensor of 6,000 elements inside.
