@@ -2,14 +2,14 @@
 #pragma once
 
 #include <commensal/compute/graph/program.hpp>
-#include <deque>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace commensal::graph {
 
 /// A model with all that its sessions share: packed weights, and a program for each combination of
-/// input types that was asked for lately.
+/// input types that was asked for lately. Who asks for one that is there waits for no other.
 /// Thread-safety: any thread.
 class Prepared {
  public:
@@ -20,9 +20,9 @@ class Prepared {
       : graph_(std::move(graph)),
         isa_(isa),
         cache_(std::make_shared<PackCache>(std::move(packs))) {}
-  /// A graph inside one of a model, with whose packed weights its own are kept. It is
-  /// planned for the first combinations of types only, as far as all of a model's may be: a loop
-  /// may have others in every turn.
+  /// A graph inside one of a model, with whose packed weights its own are kept. It is planned as
+  /// far as all of a model's may be, and once it has all the plans that it may keep, for nothing
+  /// that is asked for once: a loop may have other types in every turn.
   Prepared(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
            std::shared_ptr<PackCache> cache)
       : graph_(std::move(graph)), isa_(isa), cache_(std::move(cache)), is_inner_(true) {}
@@ -35,7 +35,6 @@ class Prepared {
 
   Prepared(const Prepared&) = delete;
   Prepared& operator=(const Prepared&) = delete;
-  ~Prepared();
 
   const Graph& graph() const { return *graph_; }
   std::optional<kernels::Isa> isa() const { return isa_; }
@@ -54,25 +53,45 @@ class Prepared {
   ProgramResult for_inputs(std::span<const tensor::Value> inputs, const kernels::ThreadPool* host);
 
  private:
-  std::shared_ptr<const Graph> optimised_locked(const std::vector<tensor::TensorType>& inputs,
-                                                const kernels::ThreadPool* host);
-  void charge(std::int64_t nodes, std::int64_t ops);
-  ProgramResult plain_locked(const kernels::ThreadPool* host);
+  /// What is taken of what the cache's inner_plans() may have, until it is let go.
+  class Share {
+   public:
+    explicit Share(std::shared_ptr<PackCache> cache) : cache_(std::move(cache)) {}
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+    ~Share() { give_back(); }
+    void take(std::int64_t nodes, std::int64_t ops);
+    void give_back() { take(-nodes_, -ops_); }
+
+   private:
+    const std::shared_ptr<PackCache> cache_;
+    std::int64_t nodes_ = 0, ops_ = 0;
+  };
+  /// A program that is made once, by who asks first; `mutex` is held meanwhile.
+  struct Plan {
+    Plan(std::vector<tensor::TensorType> types, std::shared_ptr<PackCache> cache)
+        : inputs(std::move(types)), share(std::move(cache)) {}
+    const std::vector<tensor::TensorType> inputs;
+    std::mutex mutex;
+    std::shared_ptr<const Program> program;  // guarded by mutex, as is the share
+    Share share;
+  };
+
+  std::shared_ptr<Plan> find(const std::vector<tensor::TensorType>& inputs,
+                             std::shared_ptr<Plan>& dropped);
+  ProgramResult make(Plan& plan, const kernels::ThreadPool* host);
+  std::shared_ptr<const Graph> optimised(Plan& plan, const kernels::ThreadPool* host) const;
 
   const std::shared_ptr<const Graph> graph_;
   const std::optional<kernels::Isa> isa_;
   const std::shared_ptr<PackCache> cache_;
   const bool is_inner_ = false;
+  Plan plain_{{}, cache_};
 
-  // Guarded by mutex_.
+  // Guarded by mutex_, under which nothing is made.
   std::mutex mutex_;
-  std::shared_ptr<const Program> plain_;
-  struct Planned {
-    std::vector<tensor::TensorType> inputs;
-    std::shared_ptr<const Program> program;
-  };
-  std::deque<Planned> planned_;       // the latest first
-  std::int64_t nodes_ = 0, ops_ = 0;  // taken from what the cache's inner_plans() may have
+  std::vector<std::shared_ptr<Plan>> plans_;  // the most recently used first
+  std::vector<tensor::TensorType> missed_;    // what was asked for last of what is not there
 };
 
 }  // namespace commensal::graph

@@ -6,6 +6,7 @@
 #include <commensal/compute/graph/lifetimes.hpp>
 #include <commensal/compute/graph/onnx/testing/model_maker.hpp>
 #include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 
 namespace commensal::graph {
 namespace {

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which plans are kept, and who waits for them.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <commensal/compute/graph/prepared.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
+#include <commensal/compute/kernels/thread_pool.hpp>
+#include <future>
+
+namespace commensal::graph {
+namespace {
+
+using testing::GraphMaker;
+
+constexpr std::int64_t kKept = 8;
+
+/// Several nodes that a plan has in one.
+std::shared_ptr<const Graph> small_graph() {
+  GraphMaker maker;
+  const ValueId x = maker.input({-1, 64});
+  const ValueId sum = maker.node("MatMul", {x, maker.floats({64, 32})});
+  maker.output(maker.node("Relu", {maker.node("Add", {sum, maker.floats({32})})}));
+  return maker.finish();
+}
+
+std::vector<tensor::TensorType> rows(std::int64_t count) {
+  return {{tensor::DType::kFloat32, {count, 64}}};
+}
+
+std::optional<kernels::Isa> some_isa() {
+  const auto isas = kernels::available_isas();
+  return isas.empty() ? std::nullopt : std::optional(isas.back());
+}
+
+TEST(Prepared, KeepsThePlansThatWereUsedLast) {
+  Prepared prepared(small_graph(), some_isa());
+  const auto first = *prepared.planned(rows(1));
+  std::vector<std::shared_ptr<const Program>> others;
+  for (std::int64_t i = 2; i <= kKept + 1; ++i) {
+    others.push_back(*prepared.planned(rows(i)));
+    EXPECT_EQ(*prepared.planned(rows(1)), first) << "it was used just now; " << i;
+  }
+  EXPECT_EQ(*prepared.planned(rows(kKept + 1)), others.back());
+  EXPECT_NE(*prepared.planned(rows(2)), others.front()) << "nobody has used it for longer";
+}
+
+// As of a loop whose turns have new types, and then of one that has met others for good.
+TEST(Prepared, OfABodyReplansWhatIsAskedForTwice) {
+  const auto cache = std::make_shared<PackCache>();
+  const std::int64_t nodes_left = cache->inner_plans().nodes_left;
+  Prepared body(small_graph(), some_isa(), cache);
+  const auto is_plain = [&](std::int64_t count) {
+    return *body.planned(rows(count)) == *body.plain();
+  };
+  for (std::int64_t i = 1; i <= kKept; ++i) EXPECT_FALSE(is_plain(i)) << i;
+  EXPECT_TRUE(is_plain(100));
+  const std::int64_t left = cache->inner_plans().nodes_left;
+  EXPECT_LT(left, nodes_left);
+  EXPECT_TRUE(is_plain(101));
+  EXPECT_TRUE(is_plain(100));
+  EXPECT_FALSE(is_plain(100));
+  EXPECT_FALSE(is_plain(100));
+  EXPECT_FALSE(is_plain(2));
+  EXPECT_TRUE(is_plain(1)) << "it has made room";
+  EXPECT_EQ(cache->inner_plans().nodes_left, left) << "what has gone is given back";
+}
+
+TEST(Prepared, GivesBackWhatABodysPlansTook) {
+  const auto cache = std::make_shared<PackCache>();
+  const std::int64_t left = cache->inner_plans().nodes_left;
+  {
+    Prepared body(small_graph(), some_isa(), cache);
+    for (std::int64_t i = 1; i <= kKept; ++i) ASSERT_TRUE(body.planned(rows(i)));
+    EXPECT_LT(cache->inner_plans().nodes_left, left);
+  }
+  EXPECT_EQ(cache->inner_plans().nodes_left, left);
+}
+
+/// Rests in its first yield until it is let go; says stop from then on, where it is to.
+class Resting final : public core::Pacer {
+ public:
+  explicit Resting(bool stops) : stops_(stops) {}
+  bool pace(std::int64_t) override { return true; }
+  bool yield() override {
+    if (!is_there_) began.set_value();
+    is_there_ = true;
+    released_.wait();
+    return !stops_;
+  }
+  std::promise<void> began, release;
+
+ private:
+  const bool stops_;
+  bool is_there_ = false;
+  std::shared_future<void> released_ = release.get_future().share();
+};
+
+TEST(Prepared, WhoseProgramIsThereDoesNotWaitForAnothersPlan) {
+  for (const bool stops : {false, true}) {
+    Prepared prepared(small_graph(), some_isa());
+    const auto ready = *prepared.planned(rows(1)), plain = *prepared.plain();
+    Resting pacer(stops);
+    auto slow = std::async(std::launch::async, [&]() -> std::shared_ptr<const Program> {
+      kernels::ThreadPool pool(1);
+      const kernels::ThreadPool::Burst burst(pool, &pacer);
+      const auto made = kernels::unless_stopped([&] { return prepared.planned(rows(2), &pool); });
+      return made ? **made : nullptr;
+    });
+    pacer.began.get_future().wait();
+    auto quick = std::async(std::launch::async, [&] {
+      return std::pair(*prepared.planned(rows(1)), *prepared.plain());
+    });
+    const bool waits = quick.wait_for(std::chrono::seconds(20)) != std::future_status::ready;
+    pacer.release.set_value();
+    EXPECT_FALSE(waits);
+    EXPECT_EQ(quick.get(), std::pair(ready, plain));
+    EXPECT_EQ(slow.get() == nullptr, stops);
+    EXPECT_TRUE(prepared.planned(rows(2))) << "who was stopped leaves it to the next";
+  }
+}
+
+TEST(Prepared, MakesAPlanOnceForAllWhoWaitForIt) {
+  Prepared prepared(small_graph(), some_isa());
+  std::vector<std::future<std::shared_ptr<const Program>>> all;
+  for (int i = 0; i < 4; ++i) {
+    all.push_back(std::async(std::launch::async, [&] { return *prepared.planned(rows(3)); }));
+  }
+  for (auto& one : all) EXPECT_EQ(one.get(), *prepared.planned(rows(3)));
+}
+
+}  // namespace
+}  // namespace commensal::graph
