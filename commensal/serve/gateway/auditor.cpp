@@ -245,6 +245,7 @@ void Auditor::replay(const core::Digest& receipt) {
 }
 
 std::optional<std::int64_t> Auditor::retry_ms(Case& item, ErrorCode code) const {
+  if (code == ErrorCode::kOverBudget) return std::nullopt;  // the next try has as much to do
   // A worker that is lost says nothing about the answer, whatever has brought it down; but others
   // wait for what takes long.
   const bool is_lost = code == ErrorCode::kInternal || code == ErrorCode::kDeadlineExceeded;

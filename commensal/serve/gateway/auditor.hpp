@@ -22,12 +22,13 @@ namespace commensal::gateway {
 /// auditor is not believed where it accuses: a root that does not open the commitment is computed
 /// again here first; nor always where it does not: the first matches of a provider and some others,
 /// drawn, are too, and what it signed is kept. Each audit ends with event::Audited, or with
-/// event::Unaudited where it went wrong kTriesMax times, later and later, or took longer than a
-/// provider may take for a step; that accuses nobody. What the machine here lacks counts as no try
-/// for kTroubleMsMax, nor does a worker that a model brings down, as long as that takes kLostMsMax
-/// in all: nobody is paid for our trouble. Here providers take turns by the time that replaying
-/// them has taken: who answers what takes long delays its own audits most. One that was under way
-/// at a stop is due at the next start. Thread-safety: the loop's thread.
+/// event::Unaudited where it went wrong kTriesMax times, later and later, took longer than a
+/// provider may take for a step, or more operations than a replay may; that accuses nobody. What
+/// the machine here lacks counts as no try for kTroubleMsMax, nor does a worker that a model brings
+/// down, as long as that takes kLostMsMax in all: nobody is paid for our trouble. Here providers
+/// take turns by the time that replaying them has taken: who answers what takes long delays its own
+/// audits most. One that was under way at a stop is due at the next start. Thread-safety: the
+/// loop's thread.
 class Auditor {
  public:
   /// All of them outlive this object.

@@ -310,6 +310,15 @@ TEST_F(AuditorOf, AWorkerThatIsLostSlowlyIsTriedLessOften) {
   EXPECT_EQ(failures_, 4);
 }
 
+TEST_F(AuditorOf, WhatTakesMoreThanAReplayMayAccusesNobodyAndIsTriedOnce) {
+  engines_->troubles = 8;
+  engines_->code = core::ErrorCode::kOverBudget;
+  request({1});
+  loop_.advance_ms(3'600'000);
+  EXPECT_EQ(given_up_, std::vector<core::Digest>{receipts_.at(1)});
+  EXPECT_EQ(failures_, 1);
+}
+
 TEST_F(AuditorOf, ButNotForEver) {
   engines_->troubles = 1'000'000;
   engines_->code = core::ErrorCode::kResourceExhausted;

@@ -195,10 +195,9 @@ Result<Digest> replay(const StepTask& task, const graph::Graph& graph, const Mod
   const auto noise = noise_of_step(task.job, protocol::job_id(task.job), task.step, task.value);
   const auto outputs = compute(given, noise);
   if (outputs) return outputs_root(graph, *outputs);
-  // That a model refuses its inputs, or has more to do than the job's budget with all its margin
-  // (of `compute`), is a result like any other: whoever answered has not run it.
-  const ErrorCode why = outputs.error().code;
-  if (why == ErrorCode::kInvalidArgument || why == ErrorCode::kOverBudget) return kRefused;
+  // That a model refuses its inputs is a result like any other: whoever answered has not run it.
+  // That a replay has more to do than it may is none: another plan of the same graph may have less.
+  if (outputs.error().code == ErrorCode::kInvalidArgument) return kRefused;
   return tl::unexpected(outputs.error());
 }
 

@@ -69,8 +69,7 @@ core::Result<Values> check_job(const protocol::Job& job, const core::Digest& inp
                                const tensor::NamedTensors& inputs, const crypto::Address& provider,
                                const graph::Graph& graph, const ModelRoots& roots);
 
-/// What replay() returns where the model refuses the inputs, or its run is over budget: the root of
-/// no outputs.
+/// What replay() returns where the model refuses the inputs: the root of no outputs.
 inline constexpr core::Digest kRefused{};
 
 /// What computes a step of a model, somewhere.
@@ -80,13 +79,13 @@ using Compute = std::function<core::Result<Values>(const Values& inputs,
 /// check_task(), then computes the step with the model of these roots, of whose graph the inputs
 /// and outputs are looked at, and returns root(Y_i), or kRefused.
 /// Errors besides: kFailedPrecondition (not the job's model or numeric specification), those of
-/// `compute` but kInvalidArgument and kOverBudget.
+/// `compute` but kInvalidArgument.
 core::Result<core::Digest> replay(const StepTask& task, const graph::Graph& graph,
                                   const ModelRoots& roots, const Compute& compute);
 
 /// The same by `session`.
 /// Errors besides: kFailedPrecondition (not the job's model, feeds or numeric specification), those
-/// of the run but kInvalidArgument and kOverBudget.
+/// of the run but kInvalidArgument.
 core::Result<core::Digest> replay(const StepTask& task, noise::NoisySession& session,
                                   const ModelRoots& roots, const graph::RunOptions& options = {});
 
