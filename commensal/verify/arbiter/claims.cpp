@@ -17,7 +17,7 @@ Digest digest_of(const TraceClaim& claim, std::uint64_t chain_id) {
   return crypto::typed_digest(
       domain_on(chain_id),
       crypto::StructHash("TraceClaim(bytes32 receiptId,uint8 side,address party,bytes32 inputRoot,"
-                         "bytes32 outputRoot,bytes32 traceRoot,uint64 nodes)")
+                         "bytes32 outputRoot,bytes32 traceRoot,uint64 nodes,uint32 programs)")
           .word(claim.receipt_id)
           .uint(static_cast<std::uint64_t>(claim.side))
           .address(claim.party)
@@ -25,6 +25,7 @@ Digest digest_of(const TraceClaim& claim, std::uint64_t chain_id) {
           .word(claim.output_root)
           .word(claim.trace_root)
           .uint(claim.nodes)
+          .uint(claim.programs)
           .finish());
 }
 

@@ -31,6 +31,7 @@ struct TraceClaim {
   Digest output_root{};  // state root of what came out
   Digest trace_root{};   // over the checkpoints of all segments, in order
   std::uint64_t nodes = 0;
+  std::uint32_t programs = 0;  // kProgramsVersion of who claims it
   crypto::Signature signature;
 
   template <class Archive, class Self>
@@ -42,6 +43,7 @@ struct TraceClaim {
     archive.field("output_root", self.output_root);
     archive.field("trace_root", self.trace_root);
     archive.field("nodes", self.nodes);
+    archive.field("programs", self.programs);
     archive.field("signature", self.signature);
   }
   bool operator==(const TraceClaim&) const = default;
@@ -95,7 +97,7 @@ struct ElementClaim {
 
 /// Sign as EIP-712 typed data; `party` is filled in:
 ///   TraceClaim(bytes32 receiptId,uint8 side,address party,bytes32 inputRoot,bytes32 outputRoot,
-///   bytes32 traceRoot,uint64 nodes)
+///   bytes32 traceRoot,uint64 nodes,uint32 programs)
 ///   SegmentClaim(bytes32 claimId,uint64 segment,bytes32 nodesRoot)
 ///   ElementClaim(bytes32 claimId,uint64 node,uint32 output,uint64 element,uint64 steps,
 ///   bytes32 stepsRoot)

@@ -10,6 +10,10 @@ namespace commensal::arbiter {
 
 /// The version of docs/numerics.md that the programs follow.
 inline constexpr std::uint32_t kNumericsOfPrograms = 1;
+/// Changes whenever a program does: other operations, or the same in another order, give the same
+/// bits, and another root over an element's operations. Both sides sign it, so that no arbiter
+/// holds an honest one to programs that it did not have. tests/vectors/programs.txt pins them.
+inline constexpr std::uint32_t kProgramsVersion = 1;
 
 /// How one output element of one run of a node comes about. Immutable.
 class Program {

@@ -164,6 +164,7 @@ core::Result<void> Referee::take_claim(Side side, ByteView bytes) {
     return unproven("a claim of another receipt or side");
   }
   COMMENSAL_TRY(verify_claim(claim));
+  COMMENSAL_TRY(check_programs(claim));
   if (claim.input_root != setup_.input_root) return unproven("a claim from other inputs");
   const bool opens = protocol::commit_step(receipt.job_id, receipt.step, claim.output_root,
                                            setup_.output_salt) == receipt.commitment;

@@ -41,6 +41,7 @@ core::Result<void> check_claims(const VerdictFile& file, const crypto::Address& 
       return unproven("trace claim {}: it is of another receipt or side", s);
     }
     COMMENSAL_TRY(verify_claim(claim));
+    COMMENSAL_TRY(check_programs(claim));
   }
   const TraceClaim &a = file.words[0].claim, &b = file.words[1].claim;
   if (a.party != accused) return unproven("the claim is not the provider's");
@@ -305,6 +306,13 @@ core::Result<Finding> judge_operation(const VerdictFile& file, const Parting& pa
 }
 
 }  // namespace
+
+core::Result<void> check_programs(const TraceClaim& claim) {
+  if (claim.programs == kProgramsVersion) return {};
+  return fail(ErrorCode::kUnsupported,
+              "trace claim: it follows version {} of the arbiter's programs, expected {}",
+              claim.programs, kProgramsVersion);
+}
 
 core::Result<Finding> judge(const VerdictFile& file) {
   return judge(file, file.receipt.job.provider);

@@ -25,9 +25,12 @@ struct Finding {
 /// 3f800000, claimed 3f800001"
 std::string text_of(const Finding& finding);
 
+/// That it follows the programs that this arbiter has. Error: kUnsupported.
+core::Result<void> check_programs(const TraceClaim& claim);
+
 /// Checks every signature and proof, evaluates the operation in integers. Pure; microseconds.
 /// Errors: kUnauthenticated, kDataLoss and kInvalidArgument, naming the part that does not hold;
-/// kUnsupported where the operator has no program.
+/// kUnsupported where the operator has no program, or the claims follow other programs.
 core::Result<Finding> judge(const VerdictFile& file);
 /// The same of one whose provider's side is somebody else, who signed the same outputs.
 core::Result<Finding> judge(const VerdictFile& file, const crypto::Address& accused);

@@ -285,6 +285,7 @@ Bytes Player::claim(const Referee& referee) const {
   claim.output_root = output_root_;
   claim.trace_root = trace_tree_.root();
   claim.nodes = hand_.graph->nodes.size();
+  claim.programs = arbiter::kProgramsVersion;
   body.claim = hand_.key != nullptr ? sign_claim(*hand_.key, claim) : claim;
   const std::uint64_t first = hand_.model->inputs + hand_.model->nodes;
   for (std::size_t i = 0; i < hand_.graph->outputs.size(); ++i) {

@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/kernels/testing/random_rare.hpp>
 #include <commensal/compute/tensor/element.hpp>
 #include <commensal/verify/arbiter/evidence.hpp>
 #include <commensal/verify/arbiter/program.hpp>
 #include <commensal/verify/dispute/describe.hpp>
+#include <cstdlib>
 #include <limits>
+#include <map>
 #include <set>
 
 namespace commensal::dispute {
@@ -337,6 +341,52 @@ TEST(EqualityOfPrograms, OnWinogradLayers) {
     }
   }
   EXPECT_EQ(seen.elements, 120);
+}
+
+void add_programs(const NodeCall& call, std::string& text) {
+  constexpr std::uint64_t kTried = 64;  // of the steps of each
+  for (std::size_t o = 0; o < call.outputs.size(); ++o) {
+    NodeCall until = call;
+    until.outputs.resize(o + 1);
+    const auto count = static_cast<std::uint64_t>(call.outputs[o].elements());
+    for (std::uint64_t e = 0; e < count; e += std::max<std::uint64_t>(count - 1, 1)) {
+      const auto program = Program::of(until, o, e);
+      if (!program) continue;  // nor is there a type
+      fmt::format_to(std::back_inserter(text), "\n{}", program->steps());
+      for (std::uint64_t k = 0; k < program->steps(); k += 1 + program->steps() / kTried) {
+        const arbiter::Step step = program->at(k);
+        fmt::format_to(std::back_inserter(text), " {}", scalar::operation(step.op).name);
+        for (int i = 0; i < scalar::operation(step.op).operands; ++i) {
+          const arbiter::Operand& from = step.operands[static_cast<std::size_t>(i)];
+          fmt::format_to(std::back_inserter(text), ",{},{},{:x}", static_cast<int>(from.kind),
+                         from.input, from.value);
+        }
+      }
+    }
+  }
+}
+
+// Builds of one version judge alike. Where an operator differs that only has other samples, or with
+// a new version, write the file anew: COMMENSAL_WRITE_VECTORS=1
+TEST(PublishedPrograms, ChangeOnlyWithTheirVersion) {
+  std::map<std::string, std::string> texts;
+  for (const Sample& sample : kernels::testing::all_samples()) {
+    if (has_strings(sample.inputs) || !sample.domain.empty()) continue;
+    Running running(sample);
+    if (running.run()) add_programs(running.describe(), texts[sample.name]);
+  }
+  std::string made = fmt::format("version {}\n", arbiter::kProgramsVersion);
+  for (const auto& [name, text] : texts) {
+    const auto hash = core::to_hex(crypto::sha256(core::as_bytes(text)));
+    if (!text.empty()) made += fmt::format("{} {}\n", name, hash.substr(0, 16));
+  }
+  const core::Path path(COMMENSAL_SOURCE_DIR "/tests/vectors/programs.txt");
+  if (std::getenv("COMMENSAL_WRITE_VECTORS") != nullptr) {
+    ASSERT_TRUE(core::write_file_atomically(path, core::as_bytes(made)));
+  }
+  const auto published = core::read_file(path);
+  ASSERT_TRUE(published) << published.error().message;
+  EXPECT_EQ(made, core::as_text(*published)) << "a program that changes raises kProgramsVersion";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves that are made without the key, and by players that have seen nothing of what was before.
+// Moves that are made without the key, by players that have seen nothing of what was before, and by
+// other builds.
 #include <gtest/gtest.h>
 
 #include <commensal/compute/graph/testing/random_graph.hpp>
@@ -108,6 +109,40 @@ TEST_F(UnsignedMoves, AreNotMadeForAnotherRun) {
   const auto other = player(Side::kProvider, true)->answer(*referee);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, core::ErrorCode::kFailedPrecondition);
+}
+
+// The fault: a build whose programs differ held an honest side to steps that it did not have.
+TEST_F(UnsignedMoves, OfOtherProgramsAreRefused) {
+  const std::string words =
+      fmt::format("trace claim: it follows version {} of the arbiter's programs, expected {}",
+                  arbiter::kProgramsVersion + 1, arbiter::kProgramsVersion);
+  std::uint64_t seed = 0;
+  while (!draw(seed, Side::kProvider)) ++seed;
+  auto referee = Referee::open(setup_, clock_);
+  ASSERT_TRUE(referee);
+  const auto provider = player(Side::kProvider, true);
+  const auto challenger = player(Side::kChallenger, true);
+  auto move = *protocol::decode<arbiter::Move>(**challenger->answer(*referee));
+  auto body = *arbiter::decode_body<arbiter::ClaimBody>(move.body);
+  ++body.claim.programs;
+  move.body = arbiter::encode_body(body);
+  const core::Bytes bent = protocol::encode(move);
+  EXPECT_EQ(referee->move(Side::kChallenger, bent).error().code,
+            core::ErrorCode::kUnauthenticated);  // it is part of what is signed
+  const auto refused =
+      referee->move(Side::kChallenger, *arbiter::sign_move(key(Side::kChallenger), bent));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, core::ErrorCode::kUnsupported);
+  EXPECT_EQ(refused.error().message, words);
+
+  play(*referee, clock_, *provider, *challenger);
+  arbiter::VerdictFile file = referee->file();
+  for (const Side side : {Side::kProvider, Side::kChallenger}) {
+    arbiter::TraceClaim& claim = file.words[at(side)].claim;
+    ++claim.programs;
+    claim = arbiter::sign_claim(key(side), claim);
+  }
+  EXPECT_EQ(arbiter::judge(file).error().message, words);
 }
 
 TEST_F(UnsignedMoves, OfNoKindAreNotSigned) {

@@ -218,6 +218,30 @@ TEST_F(MoneyCases, SilenceOfTheAccusedOnlyFreezesItsStake) {
   EXPECT_THAT(refusal(stranger_.key, on<Expire>(made)), HasSubstr("nobody owes anything"));
 }
 
+/// Of a build whose programs are others.
+class LaterArbiter final : public Arbiter {
+ public:
+  core::Result<void> check(const Dispute&, core::ByteView) const override { return {}; }
+  core::Result<Standing> stand(const Dispute&, std::span<const Said>) const override {
+    return core::fail(core::ErrorCode::kUnsupported, "move 0: version 1 of the programs");
+  }
+};
+
+// Such a case could end in no way at all, and kept the stake for ever.
+TEST_F(MoneyCases, MovesThatTheArbiterNoLongerReadsLeaveTheCaseToAuditors) {
+  const Step made = contested();
+  accept(provider(), argue(made, kGoOn));
+  const LaterArbiter arbiter;
+  Ledger later(signatures_, with_sum(ledger_.state()), &arbiter);
+  Transaction sent = testing::unsigned_transaction(operator_.address, later.state(),
+                                                   stranger_.address, on<Expire>(made));
+  sign(stranger_.key, sent);
+  const auto entry = later.apply(sent, now_ms_ + 50);
+  ASSERT_TRUE(entry) << entry.error().message;
+  const CaseKey key = later.state().cases.rows().begin()->first;
+  EXPECT_EQ(later.state().cases.find(key)->status, CaseStatus::kUndecided);
+}
+
 TEST_F(MoneyCases, SilenceBeforeAContestIsHeldAgainstNobody) {
   const Step made = ticket(3);
   accept(accuser_.key, accuse(made));
