@@ -355,7 +355,7 @@ Result<void> Program::run_node(std::size_t index, Frame& frame, InPlace::Memory&
     return fail(ErrorCode::kResourceExhausted, "it loops through more nodes than a run may");
   }
   Frame::Step& step = frame.step(index);
-  if (step.bound != nullptr) {
+  if (step.bound != nullptr && machine.tracer == nullptr) {
     COMMENSAL_TRY(begin(index, frame, machine));
     step.call.pulse = kernels::Pulse(&machine.threads);
     return call(step.bound, index, frame, machine);
