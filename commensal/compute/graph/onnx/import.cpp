@@ -263,7 +263,8 @@ class Builder {
 };
 
 // What libonnx's checker would stumble over, though it is sound: files it should not look for,
-// another spelling of the default domain, versions of the format newer than the library.
+// another spelling of the default domain, versions of the format newer than the library, inputs and
+// outputs of any shape.
 void prepare_for_checker(::onnx::ModelProto& model) {
   constexpr std::int64_t kCheckerIrVersionMax = 8;
   model.set_ir_version(std::min<std::int64_t>(model.ir_version(), kCheckerIrVersionMax));
@@ -276,6 +277,12 @@ void prepare_for_checker(::onnx::ModelProto& model) {
     tensor.clear_data_location();
     tensor.set_raw_data(std::string(1, '\0'));
   };
+  const auto give_shape = [](::onnx::ValueInfoProto& value) {
+    if (value.type().has_tensor_type())
+      value.mutable_type()->mutable_tensor_type()->mutable_shape();
+  };
+  for (auto& value : *model.mutable_graph()->mutable_input()) give_shape(value);
+  for (auto& value : *model.mutable_graph()->mutable_output()) give_shape(value);
   for (auto& tensor : *model.mutable_graph()->mutable_initializer()) forget_file(tensor);
   for (auto& node : *model.mutable_graph()->mutable_node()) {
     node.set_domain(normal_domain(node.domain()));

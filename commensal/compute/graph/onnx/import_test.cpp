@@ -53,6 +53,16 @@ TEST(Import, KeepsSymbolsOfFreeDimensions) {
   EXPECT_FALSE(declared.admits({tensor::DType::kFloat64, {5, 7}}));
 }
 
+// Exporters leave shapes out that they do not know; the checker wants one.
+TEST(Import, TakesInputsAndOutputsOfAnyShape) {
+  auto model = relu_model();
+  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  const auto graph = import_model(model);
+  ASSERT_TRUE(graph) << graph.error().message;
+  for (const ValueInfo& value : (*graph)->values) EXPECT_FALSE(value.declared.ranked);
+}
+
 TEST(Import, ViewsAlignedInitialisersInPlace) {
   auto model = empty_model();
   add_node(model, "Add", {"x", "w"}, {"y"});
