@@ -20,7 +20,7 @@ struct Case {
   /// for those from 1 to 9, `#9` for boxes: two corners below 9, the nearer one first, after image
   /// 0 where there is a fifth column.
   std::string_view inputs;
-  std::string_view attributes = "";  // `axis=1 alpha=0.5 pads=[1,1] mode:linear`
+  std::string_view attributes = "";  // `axis=1 alpha=0.5 pads=[1,1] mode:linear names:[a,b]`
   int outputs = 1;
   int opset = 17;
 };

@@ -127,7 +127,10 @@ Result<kernels::Attributes> attributes_of(std::string_view text) {
     const std::size_t at = std::min(word.find_first_of("=:"), word.size());
     const std::string name(word.substr(0, at));
     const std::string_view value = word.substr(std::min(at + 1, word.size()));
-    if (word.substr(at).starts_with(':')) {
+    if (word.substr(at).starts_with(":[")) {
+      const auto all = words(value.substr(1, value.size() - 2), ',');
+      made.set(name, std::vector<std::string>(all.begin(), all.end()));
+    } else if (word.substr(at).starts_with(':')) {
       made.set(name, std::string(value));
     } else if (value.starts_with('[')) {
       COMMENSAL_ASSIGN(auto all, numbers<std::int64_t>(value.substr(1, value.size() - 2)));
@@ -149,6 +152,9 @@ void set(::onnx::NodeProto& node, const std::string& name, const kernels::Attrib
   if (const auto* text = std::get_if<std::string>(&value)) {
     made.set_type(::onnx::AttributeProto::STRING);
     made.set_s(*text);
+  } else if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    made.set_type(::onnx::AttributeProto::STRINGS);
+    for (const std::string& one : *texts) made.add_strings(one);
   } else if (const auto* all = std::get_if<std::vector<std::int64_t>>(&value)) {
     made.set_type(::onnx::AttributeProto::INTS);
     for (const std::int64_t one : *all) made.add_ints(one);
