@@ -31,14 +31,27 @@ export function feedsOf(request) {
   return feeds;
 }
 
-/// A session as its makers would have it for speed, on `threads` threads.
-export function createSession(model, threads) {
+/// A session as its makers would have it for speed, on `threads` threads; `more` options.
+export function createSession(model, threads, more = {}) {
   return ort.InferenceSession.create(model, {
     intraOpNumThreads: threads,
     interOpNumThreads: 1,
     graphOptimizationLevel: 'all',
     logSeverityLevel: 3,
+    ...more,
   });
+}
+
+/// What a run writes into, as ours does: without it each run pays for fresh outputs and their
+/// collection. Empty where the runtime takes none of that kind. Runs it once or twice.
+export async function preallocated(session, feeds) {
+  const made = await session.run(feeds);
+  try {
+    await session.run(feeds, made);
+    return [made];
+  } catch {
+    return [];
+  }
 }
 
 /// Runs it once and writes each output K into FOLDER/PREFIXK.bin; returns what feedsOf reads.

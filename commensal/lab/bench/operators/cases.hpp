@@ -41,6 +41,8 @@ struct Subject {
   core::Bytes model;
   std::vector<std::string> names;  // of what is fed
   std::vector<tensor::Tensor> feeds;
+  std::int64_t bytes = 0;        // of a node's inputs and outputs
+  std::int64_t product_ops = 0;  // of its products, a multiply-add being two
 };
 /// `copies` nodes, one after the other, where an output can be the first input again.
 /// Error: kInvalidArgument (a row that cannot be read).

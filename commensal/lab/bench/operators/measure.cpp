@@ -15,7 +15,7 @@ using core::Result;
 
 namespace {
 
-constexpr double kUs = 1e6, kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUs = 1e6;
 constexpr Case kNothing = {"Identity", "f32[1]"};
 // Nodes that nothing folds or fuses, of a few elements.
 constexpr Case kSmallNodes[] = {{"CumSum", "f32[8] i64{0}"},
@@ -36,10 +36,7 @@ struct Measured {
   std::string op, what;
   int threads = 1;
   Compared compared;
-  /// Ratio without what the peer's language takes; not a number where that is most of it: then the
-  /// ratio as measured is the least that it may be.
-  double net = kUnknown;
-  double roofline = kUnknown;  // our time beside reading the inputs from memory, if they lie there
+  double roofline = std::numeric_limits<double>::quiet_NaN();  // our time over the machine's least
 };
 
 struct Refused {
@@ -51,8 +48,9 @@ class Bench {
   Bench(const Options& options, const core::Path& folder, const kernels::Peak& peak)
       : options_(options), folder_(folder), peak_(peak) {}
 
-  /// Errors: as Runner's; `who` becomes whose.
-  Result<Pair> load(const Subject& subject, int threads, const char** who) const {
+  /// `clock`: the peer's. Errors: as Runner's; `who` becomes whose.
+  Result<Pair> load(const Subject& subject, int threads, const char** who,
+                    Clock clock = Clock::kOwn) const {
     *who = nullptr;
     COMMENSAL_ASSIGN(Runner ours, options_.ours());
     COMMENSAL_ASSIGN(Runner theirs, options_.theirs());
@@ -65,16 +63,16 @@ class Bench {
     }
     *who = "the peer";
     COMMENSAL_TRY(theirs.feed(inputs));
-    COMMENSAL_TRY(theirs.load(model, threads));
+    COMMENSAL_TRY(theirs.load(model, threads, clock));
     *who = "ours";
     COMMENSAL_TRY(ours.feed(inputs));
     COMMENSAL_TRY(ours.load(model, threads));
     return Pair{std::move(ours), std::move(theirs)};
   }
 
-  Result<Compared> compare(const Subject& subject, int threads) {
+  Result<Compared> compare(const Subject& subject, int threads, Clock clock = Clock::kOwn) {
     const char* who = nullptr;
-    auto pair = load(subject, threads, &who);
+    auto pair = load(subject, threads, &who, clock);
     if (!pair) return core::in_context(who == nullptr ? "bench" : who, pair.error());
     return take_turns(*pair, threads, options_.turns);
   }
@@ -97,43 +95,32 @@ class Bench {
       }
       Measured row{.op = subject.op, .what = subject.what, .threads = threads};
       COMMENSAL_ASSIGN(row.compared, take_turns(*pair, threads, options_.turns));
-      if (const double least_s = roofline_s(subject); least_s > 0)
+      if (const double least_s = least_seconds(subject, threads); least_s > 0)
         row.roofline = row.compared.ours.median_s / least_s;
       rows_.push_back(std::move(row));
     }
     return {};
   }
 
-  /// What a run takes the peer's language: of one element, into an output that is there. Asked for
-  /// several times, the most counts.
-  Result<void> time_language() {
+  /// What a run of one element takes the peer's language.
+  Result<double> language_s() {
     COMMENSAL_ASSIGN(const Subject nothing, subject_of(kNothing, kNothing.ops));
-    for (const int threads : options_.threads) {
-      COMMENSAL_ASSIGN(const Compared idle, compare(nothing, threads));
-      language_s_[threads] = std::max(language_s_[threads], idle.theirs.median_s);
-    }
-    return {};
-  }
-  void take_language_off() {
-    for (Measured& row : rows_) {
-      const double language = language_s_.at(row.threads);
-      const double net_s = row.compared.theirs.median_s - language;
-      if (net_s > language) row.net = row.compared.ours.median_s / net_s;
-    }
+    COMMENSAL_ASSIGN(const Compared told, compare(nothing, 1, Clock::kLanguage));
+    COMMENSAL_ASSIGN(const Compared own, compare(nothing, 1));
+    return told.theirs.median_s - own.theirs.median_s;
   }
 
   std::vector<Measured> rows_;
   std::vector<Refused> refused_, unmeasured_;
-  std::map<int, double> language_s_;  // by threads
 
  private:
-  /// What reading the inputs from memory takes one thread; 0 where they may lie in caches.
-  double roofline_s(const Subject& subject) const {
+  /// Reading inputs and writing outputs, where caches cannot hold them, or the multiply-adds of a
+  /// product in binary32, directly done; 0 where neither holds it up.
+  double least_seconds(const Subject& subject, int threads) const {
     constexpr double kCaches = 16.0 * (1 << 20);
-    double bytes = 0;
-    for (const tensor::Tensor& feed : subject.feeds)
-      bytes += static_cast<double>(feed.type().bytes());
-    return bytes > kCaches ? bytes / peak_.bytes_per_s : 0;
+    const auto bytes = static_cast<double>(subject.bytes);
+    const double products = static_cast<double>(subject.product_ops) / (peak_.ops_per_s * threads);
+    return std::max(products, bytes > kCaches ? bytes / peak_.bytes_per_s : 0);
   }
 
   const Options& options_;
@@ -161,20 +148,16 @@ Result<std::vector<Row>> node_rows(Bench& bench, std::span<const std::string> op
   return row.how.empty() ? std::vector<Row>() : std::vector<Row>{std::move(row)};
 }
 
-/// The rows of one number of threads that tell something, the largest ratio last.
+/// The rows of one number of threads.
 struct Told {
   std::vector<double> ratios;
   std::map<std::string_view, double> by_op;  // sums of logarithms' distances from the mean
-  std::size_t all = 0;
 
   Told(const std::vector<Measured>& rows, int threads) {
     std::vector<std::string_view> ops;
     for (const Measured& row : rows) {
       if (row.threads != threads) continue;
-      ++all;
-      const double least = row.compared.ratio.value;
-      if (std::isnan(row.net) && least <= 1) continue;
-      ratios.push_back(std::isnan(row.net) ? least : row.net);
+      ratios.push_back(row.compared.ratio.value);
       ops.push_back(row.op);
     }
     for (std::size_t i = 0; i < ratios.size(); ++i)
@@ -202,9 +185,8 @@ std::vector<Row> rows_of(const Bench& bench, const Options& options) {
   const auto add = [&](Row row, double limit, int threads, const Told& told) {
     row.limit = limit;
     row.at_most = true;
-    const std::string how =
-        fmt::format("{} thread{}, {} rows of {}: {:.3g}", threads, threads == 1 ? "" : "s",
-                    told.ratios.size(), told.all, row.value);
+    const std::string how = fmt::format("{} thread{}, {} rows: {:.3g}", threads,
+                                        threads == 1 ? "" : "s", told.ratios.size(), row.value);
     const auto known = std::ranges::find(bars, row.name, &Row::name);
     if (known == bars.end()) {
       row.how = (options.firsts ? "an operator's first case alone; " : "") + how;
@@ -237,26 +219,22 @@ std::string cell(double value, int width, int decimals) {
   return fmt::format("{:>{}.{}f}", value, width, decimals);
 }
 
-std::string table_of(const Bench& bench) {
+std::string table_of(const Bench& bench, double language_s) {
   std::vector<Measured> rows = bench.rows_;
-  std::ranges::sort(rows, std::ranges::greater(), [](const Measured& row) {
-    return std::isnan(row.net) ? row.compared.ratio.value : row.net;
-  });
-  std::string text =
-      fmt::format("{:<24} {:>7} {:>10} {:>10} {:>7} {:>7} {:>8}  {}\n", "operator", "threads",
-                  "ours us", "theirs us", "ratio", "net", "roofline", "inputs");
+  std::ranges::sort(rows, std::ranges::greater(),
+                    [](const Measured& row) { return row.compared.ratio.value; });
+  std::string text = fmt::format("{:<24} {:>7} {:>10} {:>10} {:>7} {:>8}  {}\n", "operator",
+                                 "threads", "ours us", "theirs us", "ratio", "roofline", "inputs");
   for (const Measured& row : rows) {
-    text += fmt::format("{:<24} {:>7} {:>10.1f} {:>10.1f} {:>7.2f} {} {}  {}\n", row.op,
-                        row.threads, row.compared.ours.median_s * kUs,
-                        row.compared.theirs.median_s * kUs, row.compared.ratio.value,
-                        cell(row.net, 7, 2), cell(row.roofline, 8, 1), row.what);
+    text += fmt::format("{:<24} {:>7} {:>10.1f} {:>10.1f} {:>7.2f} {}  {}\n", row.op, row.threads,
+                        row.compared.ours.median_s * kUs, row.compared.theirs.median_s * kUs,
+                        row.compared.ratio.value, cell(row.roofline, 8, 1), row.what);
   }
-  for (const auto& [threads, seconds] : bench.language_s_) {
-    text += fmt::format(
-        "net: less the peer's language, {:.1f} us a run on {} thread{}; -: most of it\n",
-        seconds * kUs, threads, threads == 1 ? "" : "s");
-  }
-  return text + "roofline: ours over reading the inputs from memory; -: they fit into caches\n";
+  return text + fmt::format(
+                    "theirs: by the peer's own clock; its language takes {:.1f} us more to run one "
+                    "element\nroofline: ours over the least that memory or multiply-adds take; -: "
+                    "neither holds it up\n",
+                    language_s * kUs);
 }
 
 std::vector<Fields> fields_of(const std::vector<Measured>& rows) {
@@ -270,7 +248,6 @@ std::vector<Fields> fields_of(const std::vector<Measured>& rows) {
                     {"ratio", row.compared.ratio.value},
                     {"low", row.compared.ratio.low},
                     {"high", row.compared.ratio.high},
-                    {"net_ratio", row.net},
                     {"times_roofline", row.roofline}});
   }
   return list;
@@ -286,26 +263,21 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
     COMMENSAL_ASSIGN(peak, kernels::measure_peak(isas.back(), one, clock));
   }
   Bench bench(options, scratch.path(), peak);
-  COMMENSAL_TRY(bench.time_language());
+  COMMENSAL_ASSIGN(const double language_s, bench.language_s());
   auto all = picks(options.ops);
   if (options.firsts) all = firsts(all);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (options.progress) options.progress(std::string(all[i].op), i, all.size());
     COMMENSAL_ASSIGN(const Subject subject, subject_of(*all[i].row, all[i].op));
     COMMENSAL_TRY(bench.add(subject));
-    if (i + 1 == (all.size() + 1) / 2 || i + 1 == all.size()) COMMENSAL_TRY(bench.time_language());
   }
-  bench.take_language_off();
   Report report;
   report.rows = rows_of(bench, options);
   COMMENSAL_ASSIGN(const auto nodes, node_rows(bench, options.ops));
   report.rows.insert(report.rows.end(), nodes.begin(), nodes.end());
-  std::vector<Fields> languages;
-  for (const auto& [threads, seconds] : bench.language_s_) {
-    languages.push_back({{"threads", threads}, {"us", seconds * kUs}});
-  }
-  report.tables = table_of(bench);
-  report.lists = {{"results", fields_of(bench.rows_)}, {"peer_language", languages}};
+  report.tables = table_of(bench, language_s);
+  report.lists = {{"results", fields_of(bench.rows_)},
+                  {"peer_language", {{{"us", language_s * kUs}}}}};
   for (const auto& [what, why] : bench.refused_)
     report.notes.push_back(fmt::format("{}: {}", what, why));
   for (const auto& [ops, why] : not_measured()) {

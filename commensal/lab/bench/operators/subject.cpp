@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <commensal/base/core/rng.hpp>
+#include <commensal/compute/graph/work.hpp>
 #include <commensal/lab/bench/operators/cases.hpp>
 #include <commensal/lab/bench/runtime/inputs.hpp>
 
@@ -256,7 +257,11 @@ class Maker {
     call.output_count = row_.outputs;
     if (op->judge->infer == nullptr)
       return fail(ErrorCode::kUnsupported, "its outputs are told by running it alone");
-    COMMENSAL_ASSIGN(const auto types, op->judge->infer(call));
+    COMMENSAL_ASSIGN(call.outputs, op->judge->infer(call));
+    const auto& types = call.outputs;
+    const graph::Work work = graph::work_of(*op, call);
+    made_.bytes = work.bytes;
+    if (op->kind == kernels::Kind::kDotProduct) made_.product_ops = work.ops;
     for (std::size_t i = 0; i < last_outputs_.size(); ++i) {
       auto& declared = declare(*graph().add_output(), last_outputs_[i], types[i].dtype);
       declared.mutable_shape();

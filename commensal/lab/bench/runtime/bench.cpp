@@ -115,8 +115,9 @@ class ModelBench {
     show(fmt::format("threads {}", threads));
     COMMENSAL_ASSIGN(Pair pair, start(inputs));
     COMMENSAL_TRY(pair.ours.load(file_, threads));
-    COMMENSAL_TRY(pair.theirs.load(file_, threads));
+    COMMENSAL_ASSIGN(const Loading theirs, pair.theirs.load(file_, threads, Clock::kNet));
     LatencyRow row;
+    row.language_s = theirs.language_s;
     row.model = model_;
     row.threads = threads;
     COMMENSAL_ASSIGN(row.compared, take_turns(pair, threads, {.repeats = options_.repeats}));

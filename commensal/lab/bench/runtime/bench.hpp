@@ -36,6 +36,7 @@ struct LatencyRow {
   int threads = 1;
   std::int64_t batch = 1;
   Compared compared;
+  double language_s = 0;  // taken off the other side's times: what its language took of each run
 };
 
 /// On one thread, batch 1, medians over fresh processes; the file is in the page cache, nothing

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/lab/bench/runtime/report.hpp>
 #include <map>
 
@@ -6,7 +7,7 @@ namespace commensal::lab::bench {
 
 namespace {
 
-constexpr double kMs = 1e3;
+constexpr double kMs = 1e3, kUs = 1e6;
 constexpr double kMB = 1e-6;
 
 struct Geomean {
@@ -44,6 +45,11 @@ std::string latency_text(const Comparison& report) {
     text += fmt::format("geometric mean       {:>7} {:>5} {:>26.3f}  of {}\n", mean.threads,
                         mean.batch, mean.ratio, mean.rows);
   }
+  const auto most = std::ranges::max(report.latency, {}, &LatencyRow::language_s).language_s;
+  if (most > 0) {
+    text += fmt::format("theirs: less what the peer's language takes of a run, at most {:.0f} us\n",
+                        most * kUs);
+  }
   return text;
 }
 
@@ -80,7 +86,8 @@ Fields fields_of(const LatencyRow& row) {
           {"batch", row.batch},
           {"ours", fields_of(row.compared.ours)},
           {"theirs", fields_of(row.compared.theirs)},
-          {"ratio", fields_of(row.compared.ratio)}};
+          {"ratio", fields_of(row.compared.ratio)},
+          {"language_us", row.language_s * kUs}};
 }
 
 Fields fields_of(const Loading& loading, double bytes) {

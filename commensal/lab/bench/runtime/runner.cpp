@@ -55,13 +55,19 @@ Result<void> Runner::feed(const std::vector<InputFile>& inputs) {
   return {};
 }
 
-Result<Loading> Runner::load(const core::Path& model, int threads) {
-  COMMENSAL_ASSIGN(
-      const Json answer,
-      ask(*channel_, {{"do", "load"}, {"model", model.string()}, {"threads", threads}}));
+Result<Loading> Runner::load(const core::Path& model, int threads, Clock clock) {
+  constexpr const char* kNames[] = {"language", "net", "own"};
+  COMMENSAL_ASSIGN(const Json answer, ask(*channel_, {{"do", "load"},
+                                                      {"model", model.string()},
+                                                      {"threads", threads},
+                                                      {"clock", kNames[static_cast<int>(clock)]}}));
   COMMENSAL_ASSIGN(const double session_s, number(answer, "session_seconds"));
   COMMENSAL_ASSIGN(const double answer_s, number(answer, "answer_seconds"));
-  return Loading{session_s, answer_s};
+  Loading made{session_s, answer_s};
+  if (answer.contains("language_seconds")) {
+    COMMENSAL_ASSIGN(made.language_s, number(answer, "language_seconds"));
+  }
+  return made;
 }
 
 Result<std::vector<Timing>> Runner::run(int count) {

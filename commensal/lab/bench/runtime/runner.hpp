@@ -15,17 +15,24 @@ struct InputFile {
   std::string path;
 };
 
+/// Who times runs of a runtime that is driven from another language, which hands inputs and outputs
+/// over: that language; the same less what it takes, measured when the model is loaded; or the
+/// runtime itself, which costs each node some microseconds.
+enum class Clock { kLanguage, kNet, kOwn };
+
 struct Loading {
-  double session_s = 0;  // from the call until the session is made
-  double answer_s = 0;   // from the call until the first answer is there: some is made on demand
+  double session_s = 0;   // from the call until the session is made
+  double answer_s = 0;    // from the call until the first answer is there: some is made on demand
+  double language_s = 0;  // what a run takes its language, with Clock::kNet
 };
 
 /// A runtime in another process, driven by one JSON object a line:
 ///   {"do": "feed", "inputs": [{"name", "dtype", "shape", "file"}]}   -> {}
-///   {"do": "load", "model", "threads"}       -> {"session_seconds", "answer_seconds"}
+///   {"do": "load", "model", "threads", "clock"} -> {"session_seconds", "answer_seconds"}
 ///   {"do": "run", "count"}                   -> {"seconds": [...], "cpu_seconds": [...]}
 ///   {"do": "outputs", "folder"}              -> {"outputs": [as inputs above]}, written there
-/// Any answer may be {"error": "one line"} instead. `load` runs the model once.
+/// Any answer may be {"error": "one line"} instead. `load` runs the model once; who has but one
+/// clock ignores which is asked for.
 /// serve.hpp is the other end for our runtime, tests/peer/bench_subject.mjs for ONNX Runtime.
 /// Builds are compared with older ones: what is asked and answered stays as it is.
 class Runner {
@@ -34,7 +41,7 @@ class Runner {
 
   /// Errors: kUnavailable (the process), kInternal (what it says).
   core::Result<void> feed(const std::vector<InputFile>& inputs);
-  core::Result<Loading> load(const core::Path& model, int threads);
+  core::Result<Loading> load(const core::Path& model, int threads, Clock clock = Clock::kLanguage);
   core::Result<std::vector<Timing>> run(int count);
   /// Of one run more. Older builds have none.
   core::Result<std::vector<InputFile>> outputs(const core::Path& folder);
