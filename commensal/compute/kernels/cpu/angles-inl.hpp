@@ -14,9 +14,9 @@ HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
 
-/// function::quarters_of in binary64, for a below 2^24. The last bit of `rest` may be another and,
-/// in the middle between two quadrants, so may the quadrant: of none of these numbers a bit of sin,
-/// cos or tan changes (ExhaustiveAngles compares all).
+/// function::quarters_of in binary64, for a below kModerateAngle. The last bit of `rest` may be
+/// another and, in the middle between two quadrants, so may the quadrant: of none of these numbers
+/// a bit of sin, cos or tan changes (ExhaustiveAngles compares all).
 HWY_INLINE function::Quarters<HighwayLanes> quarters_of_moderate(V a) {
   const hn::Half<Floats> halves;
   const hn::RebindToSigned<decltype(halves)> half_integers;
@@ -48,11 +48,7 @@ HWY_INLINE function::Quarters<TwinLanes> quarters_of_moderate(TwinLanes::V a) {
       {first.turns, second.turns}, {first.rest, second.rest}, {first.quadrant, second.quadrant}};
 }
 
-HWY_INLINE bool is_moderate(V a) {
-  return hn::AllTrue(kFloats, hn::Lt(a, hn::Set(kFloats, 0x1p24f)));
-}
-HWY_INLINE bool is_moderate(TwinLanes::V a) { return is_moderate(a.a) && is_moderate(a.b); }
-
+inline constexpr float kModerateAngle = 0x1p24f;
 template <class L>
 HWY_INLINE function::SinCos<L> sin_cos_of_moderate(typename L::V a) {
   return function::sin_cos_of<L>(function::reduced<L>(a, quarters_of_moderate(a)));
@@ -61,11 +57,12 @@ HWY_INLINE function::SinCos<L> sin_cos_of_moderate(typename L::V a) {
 /// Most angles are such that their quadrant is soon found.
 HWY_INLINE function::SinCos<HighwayLanes> sin_cos_of(V x) {
   const V a = hn::Abs(x);
-  return is_moderate(a) ? sin_cos_of_moderate<HighwayLanes>(a) : function::sin_cos<HighwayLanes>(x);
+  return all_below(a, kModerateAngle) ? sin_cos_of_moderate<HighwayLanes>(a)
+                                      : function::sin_cos<HighwayLanes>(x);
 }
 HWY_INLINE function::SinCos<TwinLanes> sin_cos_of(TwinLanes::V x) {
   const TwinLanes::V a = TwinLanes::abs(x);
-  if (HWY_LIKELY(is_moderate(a))) return sin_cos_of_moderate<TwinLanes>(a);
+  if (HWY_LIKELY(all_below(a, kModerateAngle))) return sin_cos_of_moderate<TwinLanes>(a);
   const auto first = sin_cos_of(x.a), second = sin_cos_of(x.b);
   return {{first.sin, second.sin}, {first.cos, second.cos}};
 }

@@ -42,7 +42,7 @@ struct Erf {
 struct Exp {
   template <class L>
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
-    return function::exp<L>(x);
+    return exp_of<L>(x);
   }
 };
 struct Floor {
@@ -68,7 +68,7 @@ struct GeluTanh {
     const V cube = hn::Mul(hn::Mul(x, x), x);
     const V inner = hn::Add(x, hn::Mul(hn::Set(kFloats, 0.044715f), cube));
     const V root_of_2_over_pi = hn::Set(kFloats, static_cast<float>(0x1.9884533d43651p-1));
-    return hn::Mul(half, hn::Add(one, function::tanh<L>(hn::Mul(root_of_2_over_pi, inner))));
+    return hn::Mul(half, hn::Add(one, tanh_of<L>(hn::Mul(root_of_2_over_pi, inner))));
   }
 };
 struct HardSigmoid {
@@ -118,7 +118,7 @@ struct Round {
 struct Sigmoid {
   template <class L>
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
-    return function::sigmoid<L>(x);
+    return sigmoid_of<L>(x);
   }
 };
 struct Softplus {
@@ -133,13 +133,13 @@ struct Store {
 struct Swish {
   template <class L>
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters& p) {
-    return L::mul(x, function::sigmoid<L>(L::mul(L::set(p.first), x)));
+    return L::mul(x, sigmoid_of<L>(L::mul(L::set(p.first), x)));
   }
 };
 struct Tanh {
   template <class L>
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
-    return function::tanh<L>(x);
+    return tanh_of<L>(x);
   }
 };
 
@@ -193,18 +193,18 @@ HWY_INLINE V below_0(V x, V below) {
 struct Celu {
   static HWY_INLINE V of(V x, const UnaryParameters& p) {
     const V alpha = hn::Set(kFloats, p.first), one = hn::Set(kFloats, 1.0f);
-    return below_0(x, hn::Mul(alpha, hn::Sub(function::exp<L>(hn::Div(x, alpha)), one)));
+    return below_0(x, hn::Mul(alpha, hn::Sub(exp_of<L>(hn::Div(x, alpha)), one)));
   }
 };
 struct Elu {
   static HWY_INLINE V of(V x, const UnaryParameters& p) {
     const V one = hn::Set(kFloats, 1.0f);
-    return below_0(x, hn::Mul(hn::Set(kFloats, p.first), hn::Sub(function::exp<L>(x), one)));
+    return below_0(x, hn::Mul(hn::Set(kFloats, p.first), hn::Sub(exp_of<L>(x), one)));
   }
 };
 struct Mish {
   static HWY_INLINE V of(V x, const UnaryParameters&) {
-    return hn::Mul(x, function::tanh<L>(function::softplus<L>(x)));
+    return hn::Mul(x, tanh_of<L>(function::softplus<L>(x)));
   }
 };
 struct NormaliseTwice {
@@ -216,7 +216,7 @@ struct NormaliseTwice {
 struct Selu {
   static HWY_INLINE V of(V x, const UnaryParameters& p) {
     const V alpha = hn::Set(kFloats, p.first), gamma = hn::Set(kFloats, p.second);
-    const V below = hn::Mul(gamma, hn::Sub(hn::Mul(alpha, function::exp<L>(x)), alpha));
+    const V below = hn::Mul(gamma, hn::Sub(hn::Mul(alpha, exp_of<L>(x)), alpha));
     return hn::IfThenElse(hn::Gt(x, hn::Zero(kFloats)), hn::Mul(gamma, x), below);
   }
 };

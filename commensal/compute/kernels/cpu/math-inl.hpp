@@ -111,6 +111,14 @@ struct TwinLanes {
   }
 };
 
+/// False where one is NaN.
+HWY_INLINE bool all_below(V a, float bound) {
+  return hn::AllTrue(kFloats, hn::Lt(a, hn::Set(kFloats, bound)));
+}
+HWY_INLINE bool all_below(TwinLanes::V a, float bound) {
+  return all_below(a.a, bound) && all_below(a.b, bound);
+}
+
 // A call in the middle of a loop would spill every vector and load every constant anew.
 #pragma push_macro("COMMENSAL_DEVICE")
 #undef COMMENSAL_DEVICE

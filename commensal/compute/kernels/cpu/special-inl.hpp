@@ -63,6 +63,37 @@ HWY_INLINE V share_of(V e, V sum) {
   return hn::IfThenElse(is_small, hn::BitCast(kFloats, nearest), q);
 }
 
+/// exp(x) for |x| < 87, of which nothing overflows nor is subnormal; of NaN any bits.
+template <class L>
+HWY_INLINE typename L::V exp_of_moderate(typename L::V x) {
+  const auto [m, n] = function::exp_parts<L>(x, L::set(0.0f));
+  return L::from_bits(L::add_int(L::bits(m), L::template shift_left<23>(n)));
+}
+template <class L>
+HWY_INLINE typename L::V exp_of(typename L::V x) {
+  if (HWY_LIKELY(all_below(L::abs(x), 87.0f))) return exp_of_moderate<L>(x);
+  return function::exp<L>(x);
+}
+
+/// sigmoid(x), of NaN any NaN.
+template <class L>
+HWY_INLINE typename L::V sigmoid_of(typename L::V x) {
+  const auto one = L::set(1.0f);
+  const auto e = exp_of<L>(L::neg(L::abs(x)));
+  const auto numerator = L::select(L::less(x, L::set(0.0f)), e, one);
+  return L::div(numerator, L::add(one, e));
+}
+
+/// tanh(x), of NaN any NaN: 1 from 20 on, where nothing overflows.
+template <class L>
+HWY_INLINE typename L::V tanh_of(typename L::V x) {
+  const auto a = L::abs(x), twice = L::add(a, a), most = L::set(40.0f), one = L::set(1.0f);
+  const auto e = exp_of_moderate<L>(L::select(L::less(most, twice), most, twice));
+  const auto large = L::sub(one, L::div(L::set(2.0f), L::add(e, one)));
+  const auto y = L::select(L::less(a, L::set(0.65f)), function::tanh_small<L>(a), large);
+  return function::with_sign_of<L>(x, L::select(L::is_nan(x), x, y));
+}
+
 /// erf(x), of NaN any number: e has so moderate an exponent that adding to it scales.
 template <class L>
 HWY_INLINE typename L::V erf_of_number(typename L::V x) {
@@ -75,31 +106,6 @@ HWY_INLINE typename L::V erf_of_number(typename L::V x) {
   const auto magnitude = L::select(L::less(a, L::set(0.93f)), small, large);
   const auto sign = L::and_int(L::bits(x), L::set_int(INT32_MIN));
   return L::from_bits(L::add_int(L::bits(magnitude), sign));
-}
-
-/// m 2^n, rounded once, for m in [1/2, 2] and n in [-150, 128].
-HWY_INLINE V scaled(V m, HighwayLanes::I n) {
-#if HWY_TARGET == HWY_AVX3
-  return V{_mm512_scalef_ps(m.raw, _mm512_cvtepi32_ps(n.raw))};
-#else
-  using L = HighwayLanes;
-  const auto half = L::shift_right<1>(n);
-  const V first = hn::Mul(m, function::power_of_2<L>(half));
-  return hn::Mul(first, function::power_of_2<L>(hn::Sub(n, half)));
-#endif
-}
-
-/// sigmoid(x), without what exp does for arguments above 0. (Of a NaN the second operand of Max
-/// comes out; what becomes of it is replaced.)
-HWY_INLINE V sigmoid_of(V x) {
-  using L = HighwayLanes;
-  const V one = hn::Set(kFloats, 1.0f);
-  const V a = hn::Max(hn::Set(kFloats, -104.0f), L::neg(hn::Abs(x)));
-  const auto [m, n] = function::exp_parts<L>(a, hn::Zero(kFloats));
-  const V e = scaled(m, n);
-  const V numerator = hn::IfThenElse(hn::Lt(x, hn::Zero(kFloats)), e, one);
-  const V y = hn::Div(numerator, hn::Add(one, e));
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
 #endif  // HWY_NATIVE_FMA

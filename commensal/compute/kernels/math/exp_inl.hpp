@@ -66,19 +66,25 @@ COMMENSAL_DEVICE inline typename L::V with_sign_of(typename L::V x, typename L::
   return L::select(L::less_int(L::bits(x), L::set_int(0)), L::neg(magnitude), magnitude);
 }
 
-/// |x| < 0.65: a polynomial; else 1 - 2 / (exp(2 |x|) + 1).
+/// tanh(a) for a in [0, 0.65).
 template <class L>
-COMMENSAL_DEVICE inline typename L::V tanh(typename L::V x) {
-  const auto a = L::abs(x), square = L::mul(a, a);
+COMMENSAL_DEVICE inline typename L::V tanh_small(typename L::V a) {
+  const auto square = L::mul(a, a);
   auto p = L::set(-0x1.6a534cp-8f);
   p = L::mul_add(p, square, L::set(0x1.4f994ep-6f));
   p = L::mul_add(p, square, L::set(-0x1.b7da52p-5f));
   p = L::mul_add(p, square, L::set(0x1.11044ep-3f));
   p = L::mul_add(p, square, L::set(-0x1.555526p-2f));
-  const auto small = L::mul_add(L::mul(a, square), p, a);
+  return L::mul_add(L::mul(a, square), p, a);
+}
+
+/// |x| < 0.65: a polynomial; else 1 - 2 / (exp(2 |x|) + 1).
+template <class L>
+COMMENSAL_DEVICE inline typename L::V tanh(typename L::V x) {
+  const auto a = L::abs(x);
   const auto t = L::add(exp<L>(L::add(a, a)), L::set(1.0f));
   const auto large = L::sub(L::set(1.0f), L::div(L::set(2.0f), t));
-  const auto y = with_sign_of<L>(x, L::select(L::less(a, L::set(0.65f)), small, large));
+  const auto y = with_sign_of<L>(x, L::select(L::less(a, L::set(0.65f)), tanh_small<L>(a), large));
   return canonical<L>(y);
 }
 

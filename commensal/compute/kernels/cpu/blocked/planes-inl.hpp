@@ -65,7 +65,7 @@ inline void plane_mean(const float* x, std::int64_t pixels, float* y) {
 inline void gate_sigmoid(float* x, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += kLanes) {
     const V v = hn::LoadU(kFloats, x + i);
-    hn::StoreU(canonical(hn::Mul(v, sigmoid_of(v))), kFloats, x + i);
+    hn::StoreU(canonical(hn::Mul(v, sigmoid_of<HighwayLanes>(v))), kFloats, x + i);
   }
 }
 
