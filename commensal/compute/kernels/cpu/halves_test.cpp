@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <commensal/compute/kernels/cpu/testing/equality.hpp>
 #include <commensal/compute/tensor/float16.hpp>
 
@@ -107,6 +108,37 @@ TEST(EqualityHalves, OutputsAreRoundedOnce) {
                   .inputs = {x({1, 3, 9, 21}, 1)},
                   .constants = {}};
         test.attributes.set("kernel_shape", Ints{2, 3});
+        expect_equal_to_ref(test);
+      }
+    }
+  }
+}
+
+// States stay in binary32.
+TEST(EqualityHalves, RecurrentLayers) {
+  const std::pair<std::string_view, std::int64_t> all[] = {{"RNN", 1}, {"GRU", 3}, {"LSTM", 4}};
+  for (const auto& [name, gates] : all) {
+    for (const DType dtype : kHalfTypes) {
+      for (const Values values : {Values::kPlain, Values::kSpecial, Values::kTiny}) {
+        const std::int64_t units = values == Values::kPlain ? 37 : 3;  // NaN spreads
+        const auto x = [&](const Shape& shape, std::uint64_t seed) {
+          return halves(dtype, shape, seed, values);
+        };
+        Case test{.name = name,
+                  .opset = 14,
+                  .attributes = {},
+                  .inputs = {x({4, 3, 5}, 1), x({2, gates * units, 5}, 2),
+                             x({2, gates * units, units}, 3), x({2, 2 * gates * units}, 4),
+                             Tensor::of<std::int32_t>({3}, std::array<std::int32_t, 3>{2, 4, 0}),
+                             x({2, 3, units}, 5)},
+                  .constants = {1, 2},
+                  .outputs = name == "LSTM" ? 3 : 2,
+                  .serves = true};
+        if (name == "LSTM") {
+          test.inputs.push_back(x({2, 3, units}, 6));
+          test.inputs.push_back(x({2, 3 * units}, 7));
+        }
+        test.attributes.set("direction", std::string("bidirectional"));
         expect_equal_to_ref(test);
       }
     }

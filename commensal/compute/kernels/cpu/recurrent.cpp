@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// RNN, GRU and LSTM with their usual activations: the input's products of all steps in one, then
-// step by step the products with h, whose chains go on from there.
+// RNN, GRU and LSTM: the input's products of all steps in one, then step by step the products with
+// h, whose chains go on from there, and the gates, functions of whole rows.
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/product.hpp>
+#include <commensal/compute/kernels/cpu/recurrent_layer.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <cstring>
 
 namespace commensal::kernels::cpu {
+namespace recurrent {
 namespace {
-
-enum Input { kX, kW, kR, kB, kLengths, kHidden, kCell, kPeephole };
-enum class Cell { kRnn, kGru, kLstm };
-
-constexpr std::int64_t gates_of(Cell cell) {
-  return cell == Cell::kRnn ? 1 : cell == Cell::kGru ? 3 : 4;
-}
-
-struct Sizes {
-  std::int64_t seq = 0, batch = 0, width = 0, units = 0, directions = 0;
-  explicit Sizes(const Call& call)
-      : seq(call.in(kX).shape()[0]),
-        batch(call.in(kX).shape()[1]),
-        width(call.in(kX).shape()[2]),
-        units(call.in(kR).shape()[2]),
-        directions(call.in(kR).shape()[0]) {}
-};
 
 /// The weights of one direction. GRU's gate n has its product with h apart: what it is a product
 /// with depends on gate r.
@@ -37,6 +22,21 @@ struct PackedLayer final : Packed {
   std::vector<Direction> directions;
 };
 
+/// The elements of one direction's W or R, widened into `wide` where they are of 16 bits.
+const float* weights_of(const Call& call, Isa isa, Input input, std::int64_t d,
+                        std::vector<float>& wide) {
+  const Tensor& all = call.in(input);
+  const std::int64_t depth = all.shape()[2], rows = all.shape()[1], count = rows * depth;
+  if (!is_half(all.dtype())) return all.data<float>().data() + d * count;
+  const HalfKernels halves = half_kernels_for(isa, all.dtype());
+  wide.resize(static_cast<std::size_t>(count));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    halves.widen(half_bits(all) + d * count + row * depth, wide.data() + row * depth, depth);
+    call.pulse(depth);
+  }
+  return wide.data();
+}
+
 std::shared_ptr<const PackedLayer> packed_layer(const Call& call, Cell cell, Isa isa) {
   const tensor::Shape &w = call.in(kW).shape(), &r = call.in(kR).shape();
   const std::int64_t rows = w[1], width = w[2], units = r[2];
@@ -45,9 +45,10 @@ std::shared_ptr<const PackedLayer> packed_layer(const Call& call, Cell cell, Isa
   const auto columns = [&](const float* from, std::int64_t depth, std::int64_t count) {
     return PackedColumns(call.pulse, kernels, from, depth, count, 1, depth);
   };
+  std::vector<float> wide_w, wide_r;
   for (std::int64_t d = 0; d < w[0]; ++d) {
-    const float* const of_x = call.in(kW).data<float>().data() + d * rows * width;
-    const float* const of_h = call.in(kR).data<float>().data() + d * rows * units;
+    const float* const of_x = weights_of(call, isa, kW, d, wide_w);
+    const float* const of_h = weights_of(call, isa, kR, d, wide_r);
     const std::int64_t apart = cell == Cell::kGru ? units : 0;
     Direction one{columns(of_x, width, rows), columns(of_h, units, rows - apart), nullptr};
     if (apart > 0) {
@@ -61,10 +62,9 @@ std::shared_ptr<const PackedLayer> packed_layer(const Call& call, Cell cell, Isa
 
 core::Result<std::shared_ptr<const Packed>> pack(const Call& call, Cell cell, Isa isa) {
   for (const int input : {kW, kR}) {
-    if (!call.has(input) || call.in(input).dtype() != tensor::DType::kFloat32 ||
-        call.in(input).shape().rank() != 3) {
-      return nullptr;
-    }
+    if (!call.has(input) || call.in(input).shape().rank() != 3) return nullptr;
+    const tensor::DType dtype = call.in(input).dtype();
+    if (dtype != tensor::DType::kFloat32 && !is_half(dtype)) return nullptr;
   }
   // What does not fit together is left for infer to refuse.
   const tensor::Shape &w = call.in(kW).shape(), &r = call.in(kR).shape();
@@ -74,215 +74,307 @@ core::Result<std::shared_ptr<const Packed>> pack(const Call& call, Cell cell, Is
   return packed_layer(call, cell, isa);
 }
 
-/// What is usual: all that networks as exported ask for.
-core::Result<bool> serves(const Call& call) {
-  for (const char* name : {"activations", "activation_alpha", "activation_beta", "clip"}) {
-    if (call.attributes->has(name)) return false;
-  }
-  COMMENSAL_ASSIGN(const std::int64_t layout, call.attributes->integer("layout", 0));
-  COMMENSAL_ASSIGN(const std::int64_t forget, call.attributes->integer("input_forget", 0));
-  if (layout != 0 || forget != 0 || call.has(kPeephole)) return false;
-  if (call.in(kX).dtype() != tensor::DType::kFloat32) return false;
-  if (!call.has(kLengths)) return true;
-  const auto lengths = call.in(kLengths).data<std::int32_t>();
-  return std::ranges::all_of(lengths,
-                             [&](std::int32_t length) { return length == call.in(kX).shape()[0]; });
-}
+/// What all directions of a call share.
+struct Layer {
+  const Call& call;
+  const Setting& setting;
+  const Moments& moments;
+  const Elements& elements;
+  Workspace& ws;
+};
 
-/// One direction of a call.
+/// One direction of a call. Rows of states are in the order of Moments.
 class Run {
  public:
-  Run(const Call& call, Cell cell, const Direction& weights, std::int64_t d, Workspace& ws)
-      : call_(call),
-        cell_(cell),
-        sizes_(call),
-        gates_(gates_of(cell)),
+  Run(const Layer& layer, const Direction& weights, std::int64_t d)
+      : layer_(layer),
+        setting_(layer.setting),
         d_(d),
+        reverse_(d == 1 || setting_.first_reverse),
+        units_(setting_.units),
+        columns_(setting_.gates * units_),
         weights_(weights),
-        ws_(ws),
-        kernels_(kernels_for(ws.isa)) {}
+        kernels_(kernels_for(layer.ws.isa)),
+        rows_(recurrent_rows_for(layer.ws.isa)),
+        pulse_(&layer.ws.threads) {
+    for (const ref::Activation& one : setting_.functions_of(d)) {
+      functions_.push_back(function_of(one, kernels_, rows_));
+    }
+  }
 
-  /// Attributes, memory and the products with all of x. Error: kResourceExhausted.
+  /// Memory, and the products with all of x. Error: kResourceExhausted.
   core::Result<void> prepare(const Rows& x) {
-    COMMENSAL_ASSIGN(const std::string way, call_.attributes->text("direction", "forward"));
-    reverse_ = d_ == 1 || way == "reverse";
-    COMMENSAL_ASSIGN(const std::int64_t linear,
-                     call_.attributes->integer("linear_before_reset", 0));
-    linear_before_reset_ = linear != 0;
-    const std::int64_t state = sizes_.batch * sizes_.units;
-    COMMENSAL_ASSIGN(
-        sums_, floats_from(ws_.arena, std::max<std::int64_t>(sizes_.seq * gates_ * state, 1)));
-    COMMENSAL_ASSIGN(cell_state_, floats_from(ws_.arena, state + 1));
-    COMMENSAL_ASSIGN(reset_, floats_from(ws_.arena, state + 1));
-    COMMENSAL_ASSIGN(apart_, floats_from(ws_.arena, state + 1));
-    COMMENSAL_ASSIGN(first_, floats_from(ws_.arena, state + 1));
-    COMMENSAL_ASSIGN(
-        panels_,
-        floats_from(ws_.arena, packed_rows_floats(kernels_, sizes_.batch, sizes_.units) + 1));
-    begin_from(kHidden, first_.get());
-    begin_from(kCell, cell_state_.get());
-    const std::int64_t columns = gates_ * sizes_.units;
-    const Product product{.a = x, .b = &weights_.input, .c = sums_.get(), .c_step = columns};
-    return multiply({.rows = sizes_.seq * sizes_.batch,
-                     .depth = sizes_.width,
-                     .columns = columns,
-                     .finish = false},
-                    {&product, 1}, ws_);
+    const std::int64_t state = setting_.batch * units_, rows = layer_.moments.rows();
+    struct Part {
+      float** at;
+      std::int64_t floats;
+    };
+    const Part parts[] = {
+        {&sums_, rows * columns_}, {&h_, state},
+        {&cell_, state},           {&reset_, state},
+        {&apart_, state},          {&panels_, packed_rows_floats(kernels_, setting_.batch, units_)},
+        {&biases_, 2 * columns_},  {&peepholes_, 3 * units_}};
+    constexpr std::int64_t kLine = 16;  // floats: each part begins one
+    std::int64_t all = 0;
+    for (const Part& part : parts) all += ceil_div(part.floats, kLine) * kLine;
+    COMMENSAL_ASSIGN(memory_, floats_from(layer_.ws.arena, all));
+    float* next = memory_.get();
+    for (const Part& part : parts) {
+      *part.at = next;
+      next += ceil_div(part.floats, kLine) * kLine;
+    }
+    read_all();
+    const Product product{.a = x, .b = &weights_.input, .c = sums_, .c_step = columns_};
+    return multiply({.rows = rows, .depth = setting_.width, .columns = columns_, .finish = false},
+                    {&product, 1}, layer_.ws);
   }
 
   /// All steps, on the thread that calls.
   void run(std::span<Tensor> outputs) {
-    const std::int64_t state = sizes_.batch * sizes_.units;
-    float* const y = outputs[0].mutable_data<float>().data();
-    const float* h = first_.get();
-    for (std::int64_t s = 0; s < sizes_.seq; ++s) {
-      const std::int64_t t = reverse_ ? sizes_.seq - 1 - s : s;
-      float* const next = y + (t * sizes_.directions + d_) * state;
-      step(sums_.get() + t * gates_ * state, h, next);
-      h = next;
-      ws_.threads.yield();
+    for (std::int64_t s = 0; s < setting_.seq; ++s) {
+      const std::int64_t t = reverse_ ? setting_.seq - 1 - s : s, items = layer_.moments.items(t);
+      if (items > 0) step(sums_ + layer_.moments.first_row(t) * columns_, items);
+      write_moment(t, items, outputs[0]);
     }
-    const auto put = [&](std::size_t output, const float* from) {
-      if (output >= outputs.size()) return;
-      canonical_copy(from, outputs[output].mutable_data<float>().data() + d_ * state, state);
-    };
-    put(1, h);
-    put(2, cell_state_.get());
+    const float* const states[] = {h_, cell_};
+    for (std::size_t output = 1; output < outputs.size(); ++output) {
+      for (std::int64_t rank = 0; rank < setting_.batch; ++rank) {
+        layer_.elements.write(states[output - 1] + rank * units_, units_, outputs[output],
+                              setting_.state_row(d_, layer_.moments.item(rank)) * units_);
+        pulse_(units_);
+      }
+    }
   }
 
  private:
-  void begin_from(Input input, float* to) const {
-    const std::int64_t state = sizes_.batch * sizes_.units;
-    if (call_.has(input)) {
-      std::memcpy(to, call_.in(input).data<float>().data() + d_ * state,
-                  static_cast<std::size_t>(state) * sizeof(float));
-    } else {
-      std::fill_n(to, state, 0.0f);
+  void read_all() {
+    const float zero = 0;
+    std::fill_n(biases_, 2 * columns_, 0.0f);
+    if (layer_.call.has(kB)) {
+      layer_.elements.read(kB, 2 * d_ * columns_, 2 * columns_, biases_);
+      binary(Binary::kAdd)(biases_, 1, &zero, 0, biases_, 2 * columns_);  // -0 counts as +0
+    }
+    if (layer_.call.has(kPeephole)) {
+      layer_.elements.read(kPeephole, 3 * d_ * units_, 3 * units_, peepholes_);
+    }
+    read_states(kHidden, h_);
+    read_states(kCell, cell_);
+  }
+  void read_states(Input input, float* to) {
+    std::fill_n(to, setting_.batch * units_, 0.0f);
+    if (!layer_.call.has(input)) return;
+    for (std::int64_t rank = 0; rank < setting_.batch; ++rank) {
+      float* const row = to + rank * units_;
+      layer_.elements.read(input, setting_.state_row(d_, layer_.moments.item(rank)) * units_,
+                           units_, row);
+      unary(Unary::kStore)(row, row, units_, {});  // an item of no steps shows it
+      pulse_(units_);
     }
   }
-  void canonical_copy(const float* from, float* to, std::int64_t count) const {
-    kernels_.unary[static_cast<std::size_t>(Unary::kStore)](from, to, count, {});
-  }
-  const float* bias(std::int64_t which) const {
-    if (!call_.has(kB)) return nullptr;
-    return call_.in(kB).data<float>().data() + (2 * d_ + which) * gates_ * sizes_.units;
+  /// h of the items that the moment has, +0 of the others.
+  void write_moment(std::int64_t t, std::int64_t items, Tensor& y) {
+    const auto bytes = static_cast<std::size_t>(units_ * traits(y.dtype()).size);
+    for (std::int64_t rank = 0; rank < setting_.batch; ++rank) {
+      const std::int64_t row = setting_.y_row(t, d_, layer_.moments.item(rank));
+      if (rank < items) {
+        layer_.elements.write(h_ + rank * units_, units_, y, row * units_);
+      } else {
+        std::memset(y.mutable_bytes().data() + static_cast<std::size_t>(row) * bytes, 0, bytes);
+      }
+      pulse_(units_);
+    }
   }
 
-  /// c += h * columns, or c = where the chains begin there.
-  void product(const float* h, const PackedColumns& with, std::int64_t columns, float* c,
-               std::int64_t c_step, bool resume) {
-    const bool one = sizes_.batch == 1;  // as it lies
-    const Rows rows =
-        one ? Rows{h, kernels_.tile_rows, 1}
-            : pack_rows(kernels_, h, sizes_.batch, sizes_.units, sizes_.units, 1, panels_.get());
-    for (std::int64_t column = 0; column < columns; column += kernels_.tile_columns) {
+  BinaryFn binary(Binary what) const { return kernels_.binary[static_cast<std::size_t>(what)]; }
+  UnaryFn unary(Unary what) const { return kernels_.unary[static_cast<std::size_t>(what)]; }
+  void multiplied(const float* a, const float* b, float* y) const {
+    binary(Binary::kMul)(a, 1, b, 1, y, units_);
+  }
+  void one_minus(const float* x, float* y) const {
+    const float one = 1;
+    binary(Binary::kSub)(&one, 0, x, 1, y, units_);
+  }
+  /// Both biases of `count` columns from `column` on.
+  void add_biases(float* sums, std::int64_t column, std::int64_t count) const {
+    rows_.add_both(biases_ + column, biases_ + columns_ + column, sums, count);
+  }
+  /// Sums become what function `which` makes of them.
+  void gate(std::size_t which, float* sums, float* to, std::int64_t count) const {
+    if (setting_.has_clip) {
+      unary(Unary::kClip)(sums, sums, count, {-setting_.clip, setting_.clip});
+    }
+    functions_[which](sums, to, count);
+  }
+
+  /// Rows of h (or r * h) with `columns` columns: to c, a row of which is `c_step` long.
+  void product(const float* h, std::int64_t rows, const PackedColumns& with, std::int64_t columns,
+               bool resume, float* c, std::int64_t c_step) {
+    const float* const right = with.block(0, units_, 0, 0, nullptr).data;
+    if (rows > 1) {
+      const Rows left = pack_rows(kernels_, h, rows, units_, units_, 1, panels_);
+      return multiply_packed(kernels_, pulse_,
+                             {left.data, right, rows, columns, units_, resume, false}, c, c_step);
+    }
+    for (std::int64_t j = 0; j < columns; j += kernels_.tile_columns) {  // h as it lies
       GemmPanel g;
-      g.columns = static_cast<int>(std::min<std::int64_t>(kernels_.tile_columns, columns - column));
-      const Columns b = with.block(0, sizes_.units, column, g.columns, nullptr);
-      g.a = rows.data;
-      g.a_panel_step = rows.panel_step;
-      g.a_step = rows.step;
-      g.b = b.data;
-      g.b_step = b.step;
-      g.c = c + column;
+      g.a = h;
+      g.a_step = 1;
+      g.b = right + j * units_;
+      g.b_step = kernels_.tile_columns;
+      g.c = c + j;
       g.c_step = c_step;
-      g.rows = sizes_.batch;
-      g.depth = sizes_.units;
+      g.rows = 1;
+      g.depth = units_;
+      g.columns = static_cast<int>(std::min<std::int64_t>(kernels_.tile_columns, columns - j));
       g.resume = resume;
       kernels_.gemm(g);
+      pulse_(units_);
     }
   }
 
-  void step(float* sums, const float* h, float* next) {
-    const std::int64_t columns = gates_ * sizes_.units;
-    const std::int64_t apart = cell_ == Cell::kGru ? sizes_.units : 0;
-    product(h, weights_.hidden, columns - apart, sums, columns, true);
-    if (cell_ == Cell::kGru) gru_candidate(sums, h);
-    for (std::int64_t b = 0; b < sizes_.batch; ++b) {
-      const CellRow row = row_of(b, sums, h, next);
-      (cell_ == Cell::kRnn    ? kernels_.cells.rnn
-       : cell_ == Cell::kLstm ? kernels_.cells.lstm
-                              : kernels_.cells.gru)(row);
+  void step(float* sums, std::int64_t items) {
+    const std::int64_t apart = setting_.cell == Cell::kGru ? units_ : 0;
+    product(h_, items, weights_.hidden, columns_ - apart, true, sums, columns_);
+    if (setting_.cell == Cell::kGru) return gru(sums, items);
+    for (std::int64_t i = 0; i < items; ++i) {
+      float* const row = sums + i * columns_;
+      add_biases(row, 0, columns_);
+      if (setting_.cell == Cell::kRnn) {
+        gate(0, row, h_ + i * units_, units_);
+      } else {
+        lstm(row, h_ + i * units_, cell_ + i * units_);
+      }
+      pulse_(columns_);
     }
   }
-  /// The chains of gate n: over x and r * h, or over h alone.
-  void gru_candidate(float* sums, const float* h) {
-    const std::int64_t units = sizes_.units, columns = gates_ * units;
-    if (linear_before_reset_) product(h, *weights_.candidate, units, apart_.get(), units, false);
-    for (std::int64_t b = 0; b < sizes_.batch; ++b) {
-      kernels_.cells.gru_reset(row_of(b, sums, h, nullptr));
+  void lstm(float* sums, float* h, float* cell) const {
+    float *const i = sums, *const o = i + units_, *const f = o + units_, *const g = f + units_;
+    const bool peeks = layer_.call.has(kPeephole);
+    const auto peep = [&](int which, float* sum) {
+      if (peeks) rows_.mul_add(peepholes_ + which * units_, cell, sum, sum, units_);
+    };
+    peep(0, i);
+    gate(0, i, i, units_);
+    if (setting_.input_forget) {
+      one_minus(i, f);
+    } else {
+      peep(2, f);
+      gate(0, f, f, units_);
     }
-    if (linear_before_reset_) return;
-    product(reset_.get(), *weights_.candidate, units, sums + 2 * units, columns, true);
+    gate(1, g, g, units_);
+    multiplied(i, g, g);
+    rows_.mul_add(f, cell, g, cell, units_);
+    peep(1, o);
+    gate(0, o, o, units_);
+    functions_[2](cell, h, units_);
+    multiplied(o, h, h);
   }
-  CellRow row_of(std::int64_t b, const float* sums, const float* h, float* next) const {
-    const std::int64_t at = b * sizes_.units;
-    return {.units = sizes_.units,
-            .sums = sums + gates_ * at,
-            .input_bias = bias(0),
-            .hidden_bias = bias(1),
-            .before = h + at,
-            .hidden_sums = linear_before_reset_ ? apart_.get() + at : nullptr,
-            .reset = reset_.get() + at,
-            .cell = cell_state_.get() + at,
-            .hidden = next == nullptr ? nullptr : next + at};
+  void gru(float* sums, std::int64_t items) {
+    const bool linear = setting_.linear_before_reset;
+    if (linear) product(h_, items, *weights_.candidate, units_, false, apart_, units_);
+    for (std::int64_t i = 0; i < items; ++i) {
+      float *const row = sums + i * columns_, *const r = row + units_;
+      add_biases(row, 0, 2 * units_);
+      gate(0, row, row, 2 * units_);
+      if (!linear) multiplied(r, h_ + i * units_, reset_ + i * units_);
+    }
+    if (!linear) {
+      product(reset_, items, *weights_.candidate, units_, true, sums + 2 * units_, columns_);
+    }
+    for (std::int64_t i = 0; i < items; ++i) {
+      float *const z = sums + i * columns_, *const r = z + units_, *const n = r + units_;
+      float *const h = h_ + i * units_, *const inner = apart_ + i * units_;
+      if (linear) {
+        binary(Binary::kAdd)(inner, 1, biases_ + columns_ + 2 * units_, 1, inner, units_);
+        rows_.mul_add(r, inner, n, n, units_);
+        binary(Binary::kAdd)(n, 1, biases_ + 2 * units_, 1, n, units_);
+      } else {
+        add_biases(n, 2 * units_, units_);
+      }
+      gate(1, n, n, units_);
+      one_minus(z, r);  // r has done its part
+      multiplied(r, n, n);
+      rows_.mul_add(z, h, n, h, units_);
+      pulse_(columns_);
+    }
   }
 
-  const Call& call_;
-  Cell cell_;
-  Sizes sizes_;
-  std::int64_t gates_, d_;
+  const Layer& layer_;
+  const Setting& setting_;
+  std::int64_t d_;
+  bool reverse_;
+  std::int64_t units_, columns_;
   const Direction& weights_;
-  Workspace& ws_;
   const CpuKernels& kernels_;
-  bool reverse_ = false, linear_before_reset_ = false;
-  std::shared_ptr<float> sums_, cell_state_, reset_, apart_, first_, panels_;
+  const RecurrentRows& rows_;
+  std::vector<RowFunction> functions_;
+  Pulse pulse_;
+  std::shared_ptr<float> memory_;
+  float *sums_ = nullptr, *h_ = nullptr, *cell_ = nullptr, *reset_ = nullptr, *apart_ = nullptr;
+  float *panels_ = nullptr, *biases_ = nullptr, *peepholes_ = nullptr;
 };
+
+/// x in panels, to `panels`, moment by moment.
+core::Result<Rows> pack_x(const Layer& layer, float* panels) {
+  const CpuKernels& kernels = kernels_for(layer.ws.isa);
+  const std::int64_t rows = layer.moments.rows(), width = layer.setting.width;
+  const std::int64_t height = kernels.tile_rows;
+  COMMENSAL_TRY(run_with_scratch(
+      layer.ws, ceil_div(rows, height), height * width, [&](std::int64_t i, float* scratch) {
+        const std::int64_t first = i * height, count = std::min(height, rows - first);
+        for (std::int64_t r = 0; r < count; ++r) {
+          layer.elements.read(kX, layer.moments.x_row(first + r) * width, width,
+                              scratch + r * width);
+        }
+        pack_rows(kernels, scratch, count, width, width, 1, panels + first * width);
+      }));
+  return Rows{panels, width * height, height};
+}
 
 core::Result<void> layer(const Call& call, std::span<Tensor> outputs, Workspace& ws, Cell cell,
                          const Judge& judge) {
-  COMMENSAL_ASSIGN(const bool is_usual, serves(call));
-  if (!is_usual) return judge.best()(call, outputs, ws);
-  const Sizes sizes(call);
-  if (sizes.seq * sizes.batch == 0) return judge.best()(call, outputs, ws);
+  if (call.in(kX).elements() == 0) return judge.best()(call, outputs, ws);
+  COMMENSAL_ASSIGN(const auto setting, call.memo.of([&] { return Setting::of(call, cell); }));
   std::shared_ptr<const PackedLayer> made;  // where the weights are not constant
   if (ws.packed == nullptr) made = packed_layer(call, cell, ws.isa);
   const auto& packed = ws.packed == nullptr ? *made : static_cast<const PackedLayer&>(*ws.packed);
-  const CpuKernels& kernels = kernels_for(ws.isa);
-  const std::int64_t rows = sizes.seq * sizes.batch;
-  COMMENSAL_ASSIGN(const auto panels,
-                   floats_from(ws.arena, packed_rows_floats(kernels, rows, sizes.width)));
-  const Rows x = pack_rows(kernels, call.in(kX).data<float>().data(), rows, sizes.width,
-                           sizes.width, 1, panels.get());
+  const Moments moments(*setting, call);
+  const Elements elements(call, ws.isa);
+  const Layer shared{call, *setting, moments, elements, ws};
+  const std::int64_t floats =
+      packed_rows_floats(kernels_for(ws.isa), moments.rows(), setting->width);
+  COMMENSAL_ASSIGN(const auto panels, floats_from(ws.arena, std::max<std::int64_t>(floats, 1)));
+  COMMENSAL_ASSIGN(const Rows x, pack_x(shared, panels.get()));
   std::vector<Run> runs;
-  for (std::int64_t d = 0; d < sizes.directions; ++d) {
-    runs.emplace_back(call, cell, packed.directions[static_cast<std::size_t>(d)], d, ws);
+  for (std::int64_t d = 0; d < setting->directions; ++d) {
+    runs.emplace_back(shared, packed.directions[static_cast<std::size_t>(d)], d);
     COMMENSAL_TRY(runs.back().prepare(x));
   }
-  ws.threads.run(sizes.directions,
+  ws.threads.run(setting->directions,
                  [&](std::int64_t d) { runs[static_cast<std::size_t>(d)].run(outputs); });
   return {};
 }
 
 }  // namespace
+}  // namespace recurrent
 
 core::Result<void> gru(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return layer(call, outputs, ws, Cell::kGru, ref::kGru);
+  return recurrent::layer(call, outputs, ws, recurrent::Cell::kGru, ref::kGru);
 }
 core::Result<void> lstm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return layer(call, outputs, ws, Cell::kLstm, ref::kLstm);
+  return recurrent::layer(call, outputs, ws, recurrent::Cell::kLstm, ref::kLstm);
 }
 core::Result<void> rnn(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return layer(call, outputs, ws, Cell::kRnn, ref::kRnn);
+  return recurrent::layer(call, outputs, ws, recurrent::Cell::kRnn, ref::kRnn);
 }
 core::Result<std::shared_ptr<const Packed>> pack_gru(const Call& call, Isa isa) {
-  return pack(call, Cell::kGru, isa);
+  return recurrent::pack(call, recurrent::Cell::kGru, isa);
 }
 core::Result<std::shared_ptr<const Packed>> pack_lstm(const Call& call, Isa isa) {
-  return pack(call, Cell::kLstm, isa);
+  return recurrent::pack(call, recurrent::Cell::kLstm, isa);
 }
 core::Result<std::shared_ptr<const Packed>> pack_rnn(const Call& call, Isa isa) {
-  return pack(call, Cell::kRnn, isa);
+  return recurrent::pack(call, recurrent::Cell::kRnn, isa);
 }
 
 }  // namespace commensal::kernels::cpu

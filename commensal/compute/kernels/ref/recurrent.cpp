@@ -106,7 +106,6 @@ struct State {
 
 struct RnnCell {
   static constexpr std::int64_t kGates = 1;
-  static std::vector<std::string> activations() { return {"Tanh"}; }
 
   static void step_of(State& s, const float* x) {
     Floats1 next(s.h.size());
@@ -120,7 +119,6 @@ struct RnnCell {
 // Gates z, r, h: H = (1 - z) * n + z * H.
 struct GruCell {
   static constexpr std::int64_t kGates = 3;
-  static std::vector<std::string> activations() { return {"Sigmoid", "Tanh"}; }
 
   static void step_of(State& s, const float* x) {
     const std::size_t hidden = s.h.size();
@@ -148,7 +146,6 @@ struct GruCell {
 // Gates i, o, f, c; peepholes i, o, f: C = f * C + i * g, H = o * h(C).
 struct LstmCell {
   static constexpr std::int64_t kGates = 4;
-  static std::vector<std::string> activations() { return {"Sigmoid", "Tanh", "Tanh"}; }
 
   static float gate(const State& s, const float* x, std::int64_t gate, std::int64_t unit,
                     float cell) {
@@ -232,8 +229,7 @@ core::Result<void> check_shapes(const Call& call, const Layer& layer, std::int64
   return check_shape(call, kPeephole, {d, 3 * layer.hidden});
 }
 
-core::Result<Layer> layer_of(const Call& call, std::int64_t gates,
-                             const std::vector<std::string>& activations) {
+core::Result<Layer> layer_of(const Call& call, std::int64_t gates) {
   Layer layer;
   COMMENSAL_TRY(shape_inference::check_dtype<Floats32>(call, 0));
   for (int i = 1; i < static_cast<int>(call.inputs.size()); ++i) {
@@ -249,7 +245,7 @@ core::Result<Layer> layer_of(const Call& call, std::int64_t gates,
   layer.hidden = call.in(kR).shape()[2];
   COMMENSAL_TRY(check_shapes(call, layer, gates));
   COMMENSAL_TRY(read_lengths(call, layer));
-  COMMENSAL_ASSIGN(layer.activations, activations_of(call, layer.directions, activations));
+  COMMENSAL_ASSIGN(layer.activations, activations_of(call, layer.directions, gates));
   return layer;
 }
 
@@ -268,7 +264,7 @@ struct RecurrentPlan {
 
   static core::Result<RecurrentPlan> make(const Call& call) {
     RecurrentPlan plan;
-    COMMENSAL_ASSIGN(plan.layer, layer_of(call, Cell::kGates, Cell::activations()));
+    COMMENSAL_ASSIGN(plan.layer, layer_of(call, Cell::kGates));
     const Layer& l = plan.layer;
     const std::array first = {l.seq, l.directions, l.batch, l.hidden};
     const std::array second = {l.batch, l.seq, l.directions, l.hidden};

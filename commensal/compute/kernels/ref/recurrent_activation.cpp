@@ -54,6 +54,12 @@ constexpr Known kKnown[] = {
      {[](float x, float a, float) { return x > a || x != x ? x : 0.0f; }, 1, 0}},
 };
 
+std::vector<std::string> usual_of(std::int64_t gates) {
+  if (gates == 1) return {"Tanh"};
+  if (gates == 3) return {"Sigmoid", "Tanh"};
+  return {"Sigmoid", "Tanh", "Tanh"};
+}
+
 // The next of a list of parameters, or what is usual.
 float next_of(const std::vector<float>& list, std::size_t& next, float usual) {
   return next < list.size() ? list[next++] : usual;
@@ -62,7 +68,8 @@ float next_of(const std::vector<float>& list, std::size_t& next, float usual) {
 }  // namespace
 
 core::Result<std::vector<Activation>> activations_of(const Call& call, std::int64_t directions,
-                                                     const std::vector<std::string>& usual) {
+                                                     std::int64_t gates) {
+  const std::vector<std::string> usual = usual_of(gates);
   std::vector<std::string> names;
   for (std::int64_t d = 0; d < directions; ++d) {
     names.insert(names.end(), usual.begin(), usual.end());
@@ -83,6 +90,7 @@ core::Result<std::vector<Activation>> activations_of(const Call& call, std::int6
       return fail(ErrorCode::kUnsupported, "the activation '{}' is not known", name);
     }
     made.push_back(known->usual);
+    made.back().name = known->name;
     if (known->takes_alpha) made.back().alpha = next_of(alphas, alpha, known->usual.alpha);
     if (known->takes_beta) made.back().beta = next_of(betas, beta, known->usual.beta);
   }

@@ -11,13 +11,15 @@ namespace commensal::kernels::ref {
 struct Activation {
   float (*function)(float x, float alpha, float beta) = nullptr;
   float alpha = 0, beta = 0;
+  std::string_view name = {};
   float operator()(float x) const { return function(x, alpha, beta); }
 };
 
-/// Those that the attributes name for all directions, one direction after another, or `usual` for
-/// each direction. activation_alpha and activation_beta are consumed in order by the functions
-/// that have such a parameter. Error: kInvalidArgument or kUnsupported, naming the attribute.
+/// Those that the attributes name for all directions, one direction after another, or what is usual
+/// for cells of so many gates (RNN: 1, GRU: 3, LSTM: 4). activation_alpha and activation_beta are
+/// consumed in order by the functions that have such a parameter. Error: kInvalidArgument or
+/// kUnsupported, naming the attribute.
 core::Result<std::vector<Activation>> activations_of(const Call& call, std::int64_t directions,
-                                                     const std::vector<std::string>& usual);
+                                                     std::int64_t gates);
 
 }  // namespace commensal::kernels::ref
