@@ -10,7 +10,6 @@
 #include <commensal/compute/kernels/cpu/gemm-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/layer_norm-inl.hpp>
-#include <commensal/compute/kernels/cpu/recurrent-inl.hpp>
 #include <commensal/compute/kernels/cpu/softmax-inl.hpp>
 #include <commensal/compute/kernels/cpu/sum-inl.hpp>
 #include <commensal/compute/kernels/cpu/tap_planes-inl.hpp>
@@ -42,7 +41,6 @@ const CpuKernels& kernels() {
       .layer_norm_steps = layer_norm_steps,
       .softmax = softmax_row,
       .log_softmax = log_softmax_row,
-      .cells = {cell_row<RnnUnits>, cell_row<LstmUnits>, cell_row<GruReset>, cell_row<GruUnits>},
       .unary = kUnaryFns,
       .binary = kBinaryFns,
   };

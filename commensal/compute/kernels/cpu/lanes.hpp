@@ -177,27 +177,6 @@ struct NormFacts {
   float mean = 0, scale = 0;
 };
 
-/// One item's step of a recurrent layer. Gate g of unit u is at sums[g * units + u]: its chain over
-/// x, then over h. Biases lie likewise, null: +0.
-struct CellRow {
-  std::int64_t units = 0;
-  const float* sums = nullptr;
-  const float* input_bias = nullptr;
-  const float* hidden_bias = nullptr;
-  const float* before = nullptr;       // GRU: h before the step
-  const float* hidden_sums = nullptr;  // GRU, reset after the product: the chains of n over h alone
-  float* reset = nullptr;              // GRU: what gate r makes for n
-  float* cell = nullptr;               // LSTM: C, before and after
-  float* hidden = nullptr;             // h after the step
-};
-/// Sigmoid and tanh (docs/numerics.md).
-struct CellKernels {
-  void (*rnn)(const CellRow&) = nullptr;
-  void (*lstm)(const CellRow&) = nullptr;
-  void (*gru_reset)(const CellRow&) = nullptr;
-  void (*gru)(const CellRow&) = nullptr;
-};
-
 /// y[i] = f(x[i]); y may be x.
 struct UnaryParameters {
   // Celu, Elu, LeakyRelu, Swish: alpha; Clip: low, high; HardSigmoid: alpha, beta; Normalise:
@@ -278,7 +257,6 @@ struct CpuKernels {
   void (*softmax)(const float* x, float* y, std::int64_t count) = nullptr;
   /// One row: (x - largest) - log of that sum; y must not be x.
   void (*log_softmax)(const float* x, float* y, std::int64_t count) = nullptr;
-  CellKernels cells;
   std::array<UnaryFn, kUnaries> unary{};     // by Unary
   std::array<BinaryFn, kBinaries> binary{};  // by Binary
 };

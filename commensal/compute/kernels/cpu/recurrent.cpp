@@ -190,10 +190,6 @@ class Run {
   void multiplied(const float* a, const float* b, float* y) const {
     binary(Binary::kMul)(a, 1, b, 1, y, units_);
   }
-  void one_minus(const float* x, float* y) const {
-    const float one = 1;
-    binary(Binary::kSub)(&one, 0, x, 1, y, units_);
-  }
   /// Both biases of `count` columns from `column` on.
   void add_biases(float* sums, std::int64_t column, std::int64_t count) const {
     rows_.add_both(biases_ + column, biases_ + columns_ + column, sums, count);
@@ -256,7 +252,8 @@ class Run {
     peep(0, i);
     gate(0, i, i, units_);
     if (setting_.input_forget) {
-      one_minus(i, f);
+      const float one = 1;
+      binary(Binary::kSub)(&one, 0, i, 1, f, units_);
     } else {
       peep(2, f);
       gate(0, f, f, units_);
@@ -292,9 +289,7 @@ class Run {
         add_biases(n, 2 * units_, units_);
       }
       gate(1, n, n, units_);
-      one_minus(z, r);  // r has done its part
-      multiplied(r, n, n);
-      rows_.mul_add(z, h, n, h, units_);
+      rows_.blend(z, n, h, units_);
       pulse_(columns_);
     }
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <commensal/base/core/check.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/recurrent_rows.hpp>
 #include <commensal/compute/kernels/ref/recurrent_activation.hpp>
@@ -12,8 +11,6 @@
 #include <numeric>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 /// What a call of RNN, GRU or LSTM asks for: sizes, attributes, which items take part when.
@@ -37,20 +34,18 @@ struct RowFunction {
 inline RowFunction function_of(const ref::Activation& of, const CpuKernels& kernels,
                                const RecurrentRows& rows) {
   const auto unary = [&](Unary what) { return kernels.unary[static_cast<std::size_t>(what)]; };
-  const std::pair<std::string_view, UnaryFn> all[] = {{"Sigmoid", unary(Unary::kSigmoid)},
-                                                      {"Tanh", unary(Unary::kTanh)},
-                                                      {"Relu", unary(Unary::kRelu)},
-                                                      {"HardSigmoid", unary(Unary::kHardSigmoid)},
-                                                      {"LeakyRelu", unary(Unary::kLeakyRelu)},
-                                                      {"Elu", unary(Unary::kElu)},
-                                                      {"Softplus", unary(Unary::kSoftplus)},
-                                                      {"Affine", rows.affine},
-                                                      {"ScaledTanh", rows.scaled_tanh},
-                                                      {"Softsign", rows.softsign},
-                                                      {"ThresholdedRelu", rows.thresholded_relu}};
-  const auto* found = std::ranges::find(all, of.name, [](const auto& one) { return one.first; });
-  core::check(found != std::end(all), "every activation has a function of rows");
-  return {found->second, {of.alpha, of.beta}};
+  const UnaryFn by_kind[] = {rows.affine,
+                             unary(Unary::kElu),
+                             unary(Unary::kHardSigmoid),
+                             unary(Unary::kLeakyRelu),
+                             unary(Unary::kRelu),
+                             rows.scaled_tanh,
+                             unary(Unary::kSigmoid),
+                             unary(Unary::kSoftplus),
+                             rows.softsign,
+                             unary(Unary::kTanh),
+                             rows.thresholded_relu};
+  return {by_kind[static_cast<std::size_t>(of.kind)], {of.alpha, of.beta}};
 }
 
 /// What the types and the attributes say.

@@ -35,6 +35,13 @@ inline void add_both(const float* a, const float* b, float* y, std::int64_t coun
     return hn::Add(first, load_first(lanes, b + i));
   });
 }
+inline void blend(const float* z, const float* n, float* h, std::int64_t count) {
+  fill_row(h, count, [&](std::int64_t i, int lanes) HWY_ATTR {
+    const V share = load_first(lanes, z + i);
+    const V rest = hn::Mul(hn::Sub(hn::Set(kFloats, 1.0f), share), load_first(lanes, n + i));
+    return hn::MulAdd(share, load_first(lanes, h + i), rest);
+  });
+}
 
 // In the order of ref/recurrent_activation.cpp.
 inline void affine(const float* x, float* y, std::int64_t count, const UnaryParameters& p) {
@@ -65,7 +72,7 @@ inline void thresholded_relu(const float* x, float* y, std::int64_t count,
 }
 
 const RecurrentRows& recurrent_rows() {
-  static constexpr RecurrentRows kRows = {mul_add,     add_both, affine,
+  static constexpr RecurrentRows kRows = {mul_add,     add_both, blend,           affine,
                                           scaled_tanh, softsign, thresholded_relu};
   return kRows;
 }

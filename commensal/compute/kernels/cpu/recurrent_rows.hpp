@@ -12,6 +12,8 @@ struct RecurrentRows {
                   std::int64_t count) = nullptr;
   /// y[i] = (y[i] + a[i]) + b[i]
   void (*add_both)(const float* a, const float* b, float* y, std::int64_t count) = nullptr;
+  /// h[i] = fma(z[i], h[i], (1 - z[i]) * n[i])
+  void (*blend)(const float* z, const float* n, float* h, std::int64_t count) = nullptr;
   UnaryFn affine = nullptr;       // first * x + second, not fused
   UnaryFn scaled_tanh = nullptr;  // first * tanh(second * x)
   UnaryFn softsign = nullptr;

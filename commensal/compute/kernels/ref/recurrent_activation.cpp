@@ -18,7 +18,7 @@ struct Known {
   Activation usual;
 };
 
-// Each line is the operator's formula in docs/numerics.md.
+// In the order of ActivationKind. Each line is the operator's formula in docs/numerics.md.
 constexpr Known kKnown[] = {
     {"Affine", true, true, {[](float x, float a, float b) { return a * x + b; }, 1, 0}},
     {"Elu",
@@ -90,7 +90,7 @@ core::Result<std::vector<Activation>> activations_of(const Call& call, std::int6
       return fail(ErrorCode::kUnsupported, "the activation '{}' is not known", name);
     }
     made.push_back(known->usual);
-    made.back().name = known->name;
+    made.back().kind = static_cast<ActivationKind>(known - std::begin(kKnown));
     if (known->takes_alpha) made.back().alpha = next_of(alphas, alpha, known->usual.alpha);
     if (known->takes_beta) made.back().beta = next_of(betas, beta, known->usual.beta);
   }

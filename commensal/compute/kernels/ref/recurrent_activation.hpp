@@ -8,10 +8,24 @@
 /// The activation functions of RNN, GRU and LSTM.
 namespace commensal::kernels::ref {
 
+enum class ActivationKind {
+  kAffine,
+  kElu,
+  kHardSigmoid,
+  kLeakyRelu,
+  kRelu,
+  kScaledTanh,
+  kSigmoid,
+  kSoftplus,
+  kSoftsign,
+  kTanh,
+  kThresholdedRelu
+};
+
 struct Activation {
   float (*function)(float x, float alpha, float beta) = nullptr;
   float alpha = 0, beta = 0;
-  std::string_view name = {};
+  ActivationKind kind = ActivationKind::kTanh;
   float operator()(float x) const { return function(x, alpha, beta); }
 };
 
