@@ -145,6 +145,7 @@ inline Moments::Moments(const Setting& setting, const Call& call)
                                             : t * setting.batch + item(rank));
     }
     first_.push_back(first_.back() + items);
+    call.pulse(items + 1);
   }
 }
 
