@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm and MatMul.
-#include <commensal/compute/kernels/cpu/halves.hpp>
+#include <commensal/compute/kernels/cpu/half_columns.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
@@ -54,7 +54,7 @@ struct LeftMatrices {
   }
 };
 
-bool is_float32(const Tensor& t) { return t.dtype() == DType::kFloat32; }
+bool is_single(DType dtype) { return dtype == DType::kFloat32 || is_half(dtype); }
 
 /// beta * C; C itself where beta is 1 (rounding once more changes nothing).
 template <class T>
@@ -69,40 +69,45 @@ core::Result<std::shared_ptr<float>> scaled(const Tensor& c, T beta, Workspace& 
   return made;
 }
 
-// Where b is packed, its elements are never read: they may still be in their file.
+constexpr kernels::Places kPackedInputs{kernels::Places::bit(1)};
+
+// Where b is packed, its elements are never read: they may still be in their file, or it is not
+// there at all.
 template <class T>
-const T* unpacked(const Tensor& b, const Workspace& ws) {
-  return ws.packed == nullptr ? b.data<T>().data() : nullptr;
+const T* unpacked(const Call& call, const Workspace& ws) {
+  return ws.packed == nullptr ? call.in(1).data<T>().data() : nullptr;
 }
 /// What was packed when the model was loaded; null where nothing was.
 template <class T>
 const ColumnSourceOf<T>* packed_columns(const Workspace& ws) {
   if constexpr (std::is_same_v<T, float>) {
-    return static_cast<const PackedColumns*>(ws.packed);
+    return static_cast<const ConstantColumns*>(ws.packed);
   } else {
     return nullptr;  // only floats are
   }
 }
 
-}  // namespace
-
-core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa) {
-  if (!call.has(1) || !is_float32(call.in(1)) || call.in(1).shape().rank() != 2) return nullptr;
-  COMMENSAL_ASSIGN(const std::int64_t transposed, call.attributes->integer("transB", 0));
+core::Result<std::shared_ptr<const Packed>> pack_right(const Call& call, Isa isa, bool transposed) {
+  if (!call.has(1) || !is_single(call.in(1).dtype()) || call.in(1).shape().rank() != 2) {
+    return nullptr;
+  }
   const tensor::Shape& b = call.in(1).shape();
-  const std::int64_t depth = transposed != 0 ? b[1] : b[0], columns = transposed != 0 ? b[0] : b[1];
+  const std::int64_t depth = b[transposed ? 1 : 0], columns = b[transposed ? 0 : 1];
+  const std::int64_t step = transposed ? 1 : columns, column_step = transposed ? depth : 1;
   const Tensor from = call.in(1).read_once();
-  return std::make_shared<const PackedColumns>(
-      call.pulse, kernels_for(isa), from.data<float>().data(), depth, columns,
-      transposed != 0 ? 1 : columns, transposed != 0 ? depth : 1, call.store);
+  if (is_half(from.dtype())) {
+    return std::make_shared<const HalfColumns>(call.pulse, isa, from, depth, columns, step,
+                                               column_step, call.store);
+  }
+  return std::make_shared<const PackedColumns>(call.pulse, kernels_for(isa),
+                                               from.data<float>().data(), depth, columns, step,
+                                               column_step, call.store);
 }
-
-namespace {
 
 template <class T>
 core::Result<void> gemm_by(const shape_inference::Gemm& g, const Call& call, Tensor& output,
                            Workspace& ws) {
-  const MatrixColumnsOf<T> in_place(kernels_for(ws.isa), unpacked<T>(call.in(1), ws),
+  const MatrixColumnsOf<T> in_place(kernels_for(ws.isa), unpacked<T>(call, ws),
                                     g.transpose_b ? 1 : g.n, g.transpose_b ? g.k : 1);
   COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, call.in(0).data<T>().data(), 1, g.m,
                                                         g.k, g.transpose_a));
@@ -123,42 +128,24 @@ core::Result<void> gemm_by(const shape_inference::Gemm& g, const Call& call, Ten
   return multiply(shape, std::span<const ProductOf<T>>(&product, 1), ws);
 }
 
-core::Result<bool> gemm_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto parsed, call.memo.of([&] { return shape_inference::gemm_of(call); }));
-  const shape_inference::Gemm& g = *parsed;
-  const bool is_single = g.dtype == DType::kFloat32;
-  if (!is_single && g.dtype != DType::kFloat64) return false;
+core::Result<bool> gemm_served(const shape_inference::Gemm& g, const Call& call,
+                               std::span<Tensor> outputs, Workspace& ws) {
+  if (!is_single(g.dtype) && g.dtype != DType::kFloat64) return false;
   if (outputs[0].elements() == 0) return true;
-  COMMENSAL_TRY(is_single ? gemm_by<float>(g, call, outputs[0], ws)
-                          : gemm_by<double>(g, call, outputs[0], ws));
+  COMMENSAL_TRY(is_single(g.dtype) ? gemm_by<float>(g, call, outputs[0], ws)
+                                   : gemm_by<double>(g, call, outputs[0], ws));
   return true;
 }
-
-}  // namespace
-
-core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kGemm, gemm_served);
-}
-
-core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa isa) {
-  if (!call.has(1) || !is_float32(call.in(1)) || call.in(1).shape().rank() != 2) return nullptr;
-  const tensor::Shape& b = call.in(1).shape();
-  const Tensor from = call.in(1).read_once();
-  return std::make_shared<const PackedColumns>(
-      call.pulse, kernels_for(isa), from.data<float>().data(), b[0], b[1], b[1], 1, call.store);
-}
-
-namespace {
 
 template <class T>
 core::Result<void> matmul_by(const shape_inference::MatMul& mm, const Call& call, Tensor& output,
                              Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
   const T* a = call.in(0).data<T>().data();
-  const T* b = unpacked<T>(call.in(1), ws);
+  const T* b = unpacked<T>(call, ws);
   T* const y = output.mutable_data<T>().data();
   std::int64_t batches = mm.batches, rows = mm.m;
-  const bool one_b = call.in(1).shape().rank() <= 2;
+  const bool one_b = ws.packed != nullptr || call.in(1).shape().rank() <= 2;
   if (one_b) rows *= batches, batches = 1;  // all rows of A meet the same matrix
   const std::int64_t a_count = call.in(0).elements() / std::max<std::int64_t>(rows * mm.k, 1);
   COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, a, std::max<std::int64_t>(a_count, 1),
@@ -182,22 +169,44 @@ core::Result<void> matmul_by(const shape_inference::MatMul& mm, const Call& call
   return {};
 }
 
-core::Result<bool> matmul_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto parsed,
-                   call.memo.of([&] { return shape_inference::matmul_of(call); }));
-  const shape_inference::MatMul& mm = *parsed;
-  const bool is_single = mm.dtype == DType::kFloat32;
-  if (!is_single && mm.dtype != DType::kFloat64) return false;
+core::Result<bool> matmul_served(const shape_inference::MatMul& mm, const Call& call,
+                                 std::span<Tensor> outputs, Workspace& ws) {
+  if (!is_single(mm.dtype) && mm.dtype != DType::kFloat64) return false;
   if (outputs[0].elements() == 0) return true;
-  COMMENSAL_TRY(is_single ? matmul_by<float>(mm, call, outputs[0], ws)
-                          : matmul_by<double>(mm, call, outputs[0], ws));
+  COMMENSAL_TRY(is_single(mm.dtype) ? matmul_by<float>(mm, call, outputs[0], ws)
+                                    : matmul_by<double>(mm, call, outputs[0], ws));
   return true;
 }
 
 }  // namespace
 
+core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa) {
+  COMMENSAL_ASSIGN(const std::int64_t transposed, call.attributes->integer("transB", 0));
+  return pack_right(call, isa, transposed != 0);
+}
+
+core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  COMMENSAL_ASSIGN(const auto g, call.memo.of([&] { return shape_inference::gemm_of(call); }));
+  return serve(
+      call, outputs, ws, ref::kGemm,
+      [&g](const Call& own, std::span<Tensor> made, Workspace& space) {
+        return gemm_served(*g, own, made, space);
+      },
+      kPackedInputs);
+}
+
+core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa isa) {
+  return pack_right(call, isa, false);
+}
+
 core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kMatmul, matmul_served);
+  COMMENSAL_ASSIGN(const auto mm, call.memo.of([&] { return shape_inference::matmul_of(call); }));
+  return serve(
+      call, outputs, ws, ref::kMatmul,
+      [&mm](const Call& own, std::span<Tensor> made, Workspace& space) {
+        return matmul_served(*mm, own, made, space);
+      },
+      kPackedInputs);
 }
 
 }  // namespace commensal::kernels::cpu

@@ -49,10 +49,12 @@ HalfKernels half_kernels_for(Isa isa, DType dtype) {
 }
 
 core::Result<bool> in_binary32(const Call& call, std::span<Tensor> outputs, Workspace& ws,
-                               const ServeFn& serve) {
+                               const ServeFn& serve, kernels::Places packed) {
+  Workspace own_ws{ws.arena, ws.threads, ws.isa, packed.bits == 0 ? nullptr : ws.packed};
   std::vector<Tensor> wide(call.inputs.size());
   std::vector<const Tensor*> inputs(call.inputs.begin(), call.inputs.end());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (own_ws.packed != nullptr && packed.has(i)) inputs[i] = nullptr;
     if (inputs[i] == nullptr || !is_half(inputs[i]->dtype())) continue;
     COMMENSAL_ASSIGN(wide[i], widened(*inputs[i], ws));
     inputs[i] = &wide[i];
@@ -66,8 +68,7 @@ core::Result<bool> in_binary32(const Call& call, std::span<Tensor> outputs, Work
     if (i < own.outputs.size()) own.outputs[i] = type;
     COMMENSAL_ASSIGN(made[i], Tensor::allocate(ws.arena, type));
   }
-  Workspace unpacked{ws.arena, ws.threads, ws.isa};
-  COMMENSAL_ASSIGN(const bool served, serve(own, made, unpacked));
+  COMMENSAL_ASSIGN(const bool served, serve(own, made, own_ws));
   for (std::size_t i = 0; i < made.size() && served; ++i) {
     if (is_half(outputs[i].dtype())) round_into(made[i], outputs[i], ws);
   }
@@ -75,10 +76,10 @@ core::Result<bool> in_binary32(const Call& call, std::span<Tensor> outputs, Work
 }
 
 core::Result<void> serve(const Call& call, std::span<Tensor> outputs, Workspace& ws,
-                         const Judge& judge, const ServeFn& fn) {
+                         const Judge& judge, const ServeFn& fn, kernels::Places packed) {
   const bool halves = is_half(call.in(0).dtype());
   COMMENSAL_ASSIGN(const bool served,
-                   halves ? in_binary32(call, outputs, ws, fn) : fn(call, outputs, ws));
+                   halves ? in_binary32(call, outputs, ws, fn, packed) : fn(call, outputs, ws));
   if (!served) return judge.best()(call, outputs, ws);
   return {};
 }

@@ -27,13 +27,14 @@ inline std::uint16_t* half_bits(Tensor& t) {
 
 /// What serves the same call on binary32; false: it does not, and left the outputs alone.
 using ServeFn = std::function<core::Result<bool>(const Call&, std::span<Tensor>, Workspace&)>;
-/// Serves a call whose 16-bit floats have become binary32, and rounds its outputs. Error:
+/// Serves a call whose 16-bit floats have become binary32, and rounds its outputs. The inputs
+/// `packed` are null there where ws.packed has them, which is handed on for those alone. Error:
 /// kResourceExhausted, and those of `serve`.
 core::Result<bool> in_binary32(const Call& call, std::span<Tensor> outputs, Workspace& ws,
-                               const ServeFn& serve);
+                               const ServeFn& serve, kernels::Places packed = {});
 /// The same where input 0 is of 16-bit floats, else `fn` at once; what is not served goes to the
 /// judge.
 core::Result<void> serve(const Call& call, std::span<Tensor> outputs, Workspace& ws,
-                         const Judge& judge, const ServeFn& fn);
+                         const Judge& judge, const ServeFn& fn, kernels::Places packed = {});
 
 }  // namespace commensal::kernels::cpu

@@ -159,23 +159,34 @@ template RowsOf<double> pack_rows(const CpuKernels&, const double*, std::int64_t
 template class MatrixColumnsOf<float>;
 template class MatrixColumnsOf<double>;
 
+template <class T>
+void pack_columns(Pulse& pulse, const CpuKernels& kernels, const T* from, std::int64_t depth,
+                  std::int64_t columns, std::int64_t step, std::int64_t column_step, T* to) {
+  const int width = kernels.tile_columns;
+  for (std::int64_t column = 0; column < columns; column += width) {
+    const auto used = static_cast<int>(std::min<std::int64_t>(width, columns - column));
+    constexpr std::int64_t kRows = 1 << 10;
+    for (std::int64_t k = 0; k < depth; k += kRows) {
+      const std::int64_t rows = std::min(kRows, depth - k);
+      pack_panel(from + column * column_step + k * step, rows, used, step, column_step, width,
+                 to + column * depth + k * width);
+      pulse(rows * width);
+    }
+  }
+}
+
+template void pack_columns(Pulse&, const CpuKernels&, const float*, std::int64_t, std::int64_t,
+                           std::int64_t, std::int64_t, float*);
+template void pack_columns(Pulse&, const CpuKernels&, const std::uint16_t*, std::int64_t,
+                           std::int64_t, std::int64_t, std::int64_t, std::uint16_t*);
+
 PackedColumns::PackedColumns(Pulse& pulse, const CpuKernels& kernels, const float* from,
                              std::int64_t depth, std::int64_t columns, std::int64_t step,
                              std::int64_t column_step, PackStore* store)
     : tile_columns_(kernels.tile_columns),
       depth_(depth),
-      panels_(ceil_div(columns, tile_columns_) * tile_columns_ * depth, store, [&](float* to) {
-        for (std::int64_t column = 0; column < columns; column += tile_columns_) {
-          const auto used =
-              static_cast<int>(std::min<std::int64_t>(tile_columns_, columns - column));
-          constexpr std::int64_t kRows = 1 << 10;
-          for (std::int64_t k = 0; k < depth; k += kRows) {
-            const std::int64_t rows = std::min(kRows, depth - k);
-            pack_panel(from + column * column_step + k * step, rows, used, step, column_step,
-                       tile_columns_, to + column * depth + k * tile_columns_);
-            pulse(rows * tile_columns_);
-          }
-        }
+      panels_(packed_columns_elements(kernels, depth, columns), store, [&](float* to) {
+        pack_columns(pulse, kernels, from, depth, columns, step, column_step, to);
       }) {}
 
 Columns PackedColumns::block(std::int64_t k, std::int64_t, std::int64_t column, int, float*) const {

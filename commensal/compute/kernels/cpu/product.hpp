@@ -71,9 +71,22 @@ class MatrixColumnsOf final : public ColumnSourceOf<T> {
 };
 using MatrixColumns = MatrixColumnsOf<float>;
 
-/// A constant matrix, packed when the model was loaded: panels of tile_columns columns, one after
-/// the other, rows of a panel side by side, what is beyond the last column is +0.
-class PackedColumns final : public ColumnSource, public Packed {
+/// Panels of tile_columns columns, one after the other, rows of a panel side by side, what is
+/// beyond the last column is 0. Element (k, j) is at from[k * step + j * column_step].
+template <class T>
+void pack_columns(Pulse& pulse, const CpuKernels& kernels, const T* from, std::int64_t depth,
+                  std::int64_t columns, std::int64_t step, std::int64_t column_step, T* to);
+/// Elements that `pack_columns` writes: whole panels.
+inline std::int64_t packed_columns_elements(const CpuKernels& kernels, std::int64_t depth,
+                                            std::int64_t columns) {
+  return ceil_div(columns, kernels.tile_columns) * kernels.tile_columns * depth;
+}
+
+/// A constant matrix, packed when the model was loaded.
+class ConstantColumns : public ColumnSource, public Packed {};
+
+/// One whose panels are of binary32.
+class PackedColumns final : public ConstantColumns {
  public:
   PackedColumns(Pulse& pulse, const CpuKernels& kernels, const float* from, std::int64_t depth,
                 std::int64_t columns, std::int64_t step, std::int64_t column_step,
