@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/compute/kernels/cpu/blocked/half_conv.hpp>
 #include <commensal/compute/kernels/cpu/conv_weights.hpp>
 #include <commensal/compute/kernels/cpu/depthwise.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
@@ -143,6 +144,7 @@ core::Result<bool> conv_served(const Call& call, std::span<Tensor> outputs, Work
 }  // namespace
 
 core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa) {
+  if (call.has(1) && is_half(call.in(1).dtype())) return pack_half_conv(call, isa);
   if (!call.has(1) || call.in(1).dtype() != tensor::DType::kFloat32 ||
       call.in(1).shape().rank() < 3) {
     return nullptr;
@@ -153,6 +155,10 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
 }
 
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  if (is_half(call.in(0).dtype()) && ws.packed != nullptr) {
+    COMMENSAL_ASSIGN(const bool served, half_conv(call, outputs[0], ws));
+    if (served) return {};
+  }
   const bool may_transform = call.in(0).dtype() == tensor::DType::kFloat32;
   return serve(call, outputs, ws, ref::kConv,
                [may_transform](const Call& own, std::span<Tensor> made, Workspace& space) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <commensal/compute/kernels/cpu/testing/conv_cases.hpp>
 #include <commensal/compute/kernels/cpu/testing/equality.hpp>
+#include <commensal/compute/kernels/cpu/testing/gemm_cases.hpp>
 #include <commensal/compute/tensor/float16.hpp>
 
 namespace commensal::kernels::cpu {
@@ -11,7 +13,6 @@ using tensor::Bfloat16;
 using tensor::DType;
 using tensor::Float16;
 using tensor::Shape;
-using Ints = std::vector<std::int64_t>;
 
 /// All bit patterns, as often as they fit.
 Tensor all_halves(DType dtype, const Shape& shape) {
@@ -23,19 +24,62 @@ Tensor all_halves(DType dtype, const Shape& shape) {
   return Tensor::copy_of({dtype, shape}, bytes);
 }
 
-Tensor halves(DType dtype, const Shape& shape, std::uint64_t seed, Values values) {
-  const Tensor drawn = random_tensor(shape, seed, values);
+Tensor rounded(DType dtype, const Tensor& from) {
   std::vector<Float16> halves;
   std::vector<Bfloat16> brains;
-  for (const float one : drawn.data<float>()) {
+  for (const float one : from.data<float>()) {
     halves.push_back(tensor::to_float16(one));
     brains.push_back(tensor::to_bfloat16(one));
   }
-  return dtype == DType::kFloat16 ? Tensor::of<Float16>(shape, halves)
-                                  : Tensor::of<Bfloat16>(shape, brains);
+  return dtype == DType::kFloat16 ? Tensor::of<Float16>(from.shape(), halves)
+                                  : Tensor::of<Bfloat16>(from.shape(), brains);
+}
+
+Tensor halves(DType dtype, const Shape& shape, std::uint64_t seed, Values values) {
+  return rounded(dtype, random_tensor(shape, seed, values));
 }
 
 constexpr DType kHalfTypes[] = {DType::kFloat16, DType::kBfloat16};
+
+/// A case of binary32, of 16-bit floats.
+void expect_halves_equal(const Case& test) {
+  for (const DType dtype : kHalfTypes) {
+    Case own = test;
+    for (Tensor& input : own.inputs) input = rounded(dtype, input);
+    expect_equal_to_ref(own);
+  }
+}
+
+TEST(EqualityHalves, GemmForms) { check_gemm_forms(expect_halves_equal); }
+TEST(EqualityHalves, GemmTails) { check_gemm_tails(expect_halves_equal); }
+TEST(EqualityHalves, GemmNarrow) { check_narrow_gemms(expect_halves_equal); }
+TEST(EqualityHalves, GemmZeros) { check_gemm_zeros(expect_halves_equal); }
+TEST(EqualityHalves, MatMuls) { check_matmuls(expect_halves_equal); }
+TEST(EqualityHalves, Convs) {
+  check_convs(direct_convs(), expect_halves_equal);
+  check_convs(depthwise_convs(), expect_halves_equal);
+}
+
+// Those that constant weights put into blocks, and their neighbours that do not fit.
+TEST(EqualityHalves, BlockedConvs) {
+  const std::vector<ConvCase> all = {
+      {"3x3", {3, 17, 19, 15}, {33, 17, 3, 3}, {}, {1, 1, 1, 1}},
+      {"whole blocks", {1, 32, 8, 32}, {64, 32, 3, 3}, {}, {1, 1, 1, 1}},
+      {"several parts", {1, 5, 31, 29}, {16, 5, 2, 3}, {2, 1}, {0, 1, 2, 3}},
+      {"several depths", {1, 130, 9, 7}, {20, 130, 3, 3}, {}, {2, 2, 2, 2}, {2, 2}},
+      {"one pixel, deep", {2, 1500, 1, 1}, {70, 1500, 1, 1}},
+      {"pointwise", {2, 40, 13, 5}, {49, 40, 1, 1}},
+      {"pointwise, large", {2, 140, 13, 5}, {130, 140, 1, 1}},
+      {"line", {2, 21, 300}, {35, 21, 5}, {2}, {2, 1}, {2}},
+      {"line of one", {1, 7, 1}, {16, 7, 3}, {}, {1, 1}},
+      {"pads beyond what blocks take", {1, 6, 3, 4}, {17, 6, 2, 2}, {40, 50}, {70, 70, 70, 70}},
+      {"one channel less", {1, 4, 9, 9}, {16, 4, 3, 3}, {}, {1, 1, 1, 1}},
+      {"one output less", {1, 5, 9, 9}, {15, 5, 3, 3}, {}, {1, 1, 1, 1}},
+      {"no pictures", {0, 5, 9, 9}, {16, 5, 3, 3}},
+  };
+  check_convs(all, expect_halves_equal);
+  check_random_convs(60, expect_halves_equal);
+}
 
 TEST(EqualityHalves, EveryHalfKeepsItsBits) {
   for (const DType dtype : kHalfTypes) {

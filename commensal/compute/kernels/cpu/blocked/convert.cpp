@@ -1,29 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Into blocks of channels and out of them: from [N, C, H, W] and from [N, H, W, C].
 #include <algorithm>
-#include <commensal/compute/kernels/cpu/blocked/layout.hpp>
+#include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
 #include <cstring>
 
 namespace commensal::kernels::cpu {
 
 namespace {
-
-constexpr int kMaxTaskPixels = 256;
-
-/// Calls work(n, block, first pixel, pixels, channels of the block) for all of a blocked tensor.
-template <class Work>
-void for_each_part(const BlockedShape& shape, std::int64_t channels, Workspace& ws,
-                   const Work& work) {
-  const std::int64_t parts = ceil_div(shape.pixels(), kMaxTaskPixels);
-  ws.threads.run(shape.batch * shape.blocks * parts, [&](std::int64_t task) {
-    const std::int64_t part = task % parts, block = task / parts % shape.blocks;
-    const std::int64_t pixel = part * kMaxTaskPixels;
-    work(task / parts / shape.blocks, block, pixel,
-         std::min<std::int64_t>(kMaxTaskPixels, shape.pixels() - pixel),
-         std::min(kBlock, channels - block * kBlock));
-  });
-}
 
 core::Result<std::int64_t> channels_of(const Call& call) {
   return call.attributes->integer("channels", 0);
@@ -41,7 +25,7 @@ Done to_blocked(const Call& call, Outputs outputs, Workspace& ws) {
   const std::int64_t channels = call.in(0).shape()[1], plane = shape.pixels();
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
-  for_each_part(shape, channels, ws,
+  for_each_part(shape, channels, ws.threads,
                 [&](std::int64_t n, std::int64_t block, std::int64_t pixel, std::int64_t pixels,
                     std::int64_t count) {
                   const float* from = x + (n * channels + block * kBlock) * plane + pixel;
@@ -69,7 +53,7 @@ Done from_blocked(const Call& call, Outputs outputs, Workspace& ws) {
   const std::int64_t plane = shape.pixels();
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
-  for_each_part(shape, channels, ws,
+  for_each_part(shape, channels, ws.threads,
                 [&](std::int64_t n, std::int64_t block, std::int64_t pixel, std::int64_t pixels,
                     std::int64_t count) {
                   const float* const from =
@@ -92,7 +76,7 @@ Done last_to_blocked(const Call& call, Outputs outputs, Workspace& ws) {
   const std::int64_t channels = call.in(0).shape()[3];
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
-  for_each_part(shape, channels, ws,
+  for_each_part(shape, channels, ws.threads,
                 [&](std::int64_t n, std::int64_t block, std::int64_t pixel, std::int64_t pixels,
                     std::int64_t count) {
                   const float* from = x + (n * shape.pixels() + pixel) * channels + block * kBlock;
@@ -116,7 +100,7 @@ Done blocked_to_last(const Call& call, Outputs outputs, Workspace& ws) {
   const std::int64_t channels = outputs[0].shape()[3];
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
-  for_each_part(shape, channels, ws,
+  for_each_part(shape, channels, ws.threads,
                 [&](std::int64_t n, std::int64_t block, std::int64_t pixel, std::int64_t pixels,
                     std::int64_t count) {
                   const float* from =

@@ -64,4 +64,21 @@ void for_each_plane(const BlockedShape& shape, ThreadPool& threads, const Work& 
   });
 }
 
+inline constexpr std::int64_t kMaxTaskPixels = 256;
+
+/// Calls work(n, block, first pixel, pixels, channels of the block) for all of a blocked tensor, at
+/// most kMaxTaskPixels at a time.
+template <class Work>
+void for_each_part(const BlockedShape& shape, std::int64_t channels, ThreadPool& threads,
+                   const Work& work) {
+  const std::int64_t parts = ceil_div(shape.pixels(), kMaxTaskPixels);
+  threads.run(shape.batch * shape.blocks * parts, [&](std::int64_t task) {
+    const std::int64_t part = task % parts, block = task / parts % shape.blocks;
+    const std::int64_t pixel = part * kMaxTaskPixels;
+    work(task / parts / shape.blocks, block, pixel,
+         std::min(kMaxTaskPixels, shape.pixels() - pixel),
+         std::min(kBlock, channels - block * kBlock));
+  });
+}
+
 }  // namespace commensal::kernels::cpu

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/cut.hpp>
 #include <commensal/compute/kernels/cpu/blocked/direct_rows.hpp>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/pulse.hpp>
 
 namespace commensal::kernels::cpu {
@@ -29,8 +30,7 @@ class Direct {
   core::Result<void> run() {
     COMMENSAL_ASSIGN(rows_, DirectRows::of(call_, ws_));
     flatten();
-    multiply();
-    return {};
+    return multiply();
   }
 
  private:
@@ -61,10 +61,10 @@ class Direct {
     return cut;
   }
 
-  void multiply() {
+  core::Result<void> multiply() {
     const Areas by = cut();
     const auto panels = static_cast<std::int64_t>(panels_.panels.size());
-    ws_.threads.run(call_.conv.batch * by.areas * by.panels, [&](std::int64_t task) {
+    const auto multiply_task = [&](std::int64_t task, float* scratch) {
       const std::int64_t cut = task % by.panels, area = task / by.panels % by.areas;
       const std::int64_t image = task / by.panels / by.areas;
       const Range y = height_ > 1 ? Range::part(area, by.areas, height_) : Range{0, 1};
@@ -72,13 +72,24 @@ class Direct {
       const Range of_panels = Range::part(cut, by.panels, panels);
       Pulse pulse(&ws_.threads);  // many taps make of one area several milliseconds
       for (std::int64_t p = of_panels.begin; p < of_panels.end; ++p) {
-        multiply_panel(panels_.panels[static_cast<std::size_t>(p)], image, y, x, pulse);
+        multiply_panel(panels_.panels[static_cast<std::size_t>(p)], image, y, x, pulse, scratch);
       }
-    });
+    };
+    const std::int64_t tasks = call_.conv.batch * by.areas * by.panels;
+    if (weights_.are_halves()) return run_with_scratch(ws_, tasks, scratch_floats(), multiply_task);
+    ws_.threads.run(tasks, [&](std::int64_t task) { multiply_task(task, nullptr); });
+    return {};
+  }
+
+  /// As many as there are in the longest part of a panel that is gone through at once.
+  std::int64_t scratch_floats() const {
+    std::int64_t steps = kStepsMax;
+    for (const DepthRun& run : rows_.runs()) steps = std::max(steps, run.count);
+    return std::min(steps, panels_.depth) * kernels_.vectors_max * kernels_.lanes;
   }
 
   void multiply_panel(const Panels::Panel& panel, std::int64_t image, Range y, Range x,
-                      Pulse& pulse) const {
+                      Pulse& pulse, float* scratch) const {
     std::int64_t c_vectors[8];
     for (int v = 0; v < panel.vectors; ++v) {
       c_vectors[v] = vector_offset(panel.vector + v, kernels_.lanes, out_.plane());
@@ -97,19 +108,20 @@ class Direct {
     for (std::size_t run = 0; run < runs.size();) {
       p.runs = &runs[run];
       p.run_count = 0;
-      p.b = weights_.matrix() + panels_.offset(panel, k);
       p.resume = k > 0;
       std::int64_t steps = 0;
       while (run < runs.size() && (steps == 0 || steps + runs[run].count <= kStepsMax)) {
         steps += runs[run++].count;
         ++p.run_count;
       }
+      p.b = weights_.steps(panel, k, steps, scratch);
       k += steps;
       p.finish = run == runs.size();
       for (std::int64_t row = y.begin; row < y.end; ++row) {
         const std::int64_t to = image * out_.image() + (row * width_ + x.begin) * kBlock;
         // What comes next lies behind it: the panel's next steps, or the next panel.
-        p.next = row == y.begin ? p.b + steps * panel.vectors * kernels_.lanes : nullptr;
+        const bool fetches = row == y.begin && !weights_.are_halves();
+        p.next = fetches ? p.b + steps * panel.vectors * kernels_.lanes : nullptr;
         p.a = rows_.at(image, row, x.begin);
         p.c = call_.y + to;
         if (call_.finish.residual != nullptr) p.how.residual = call_.finish.residual + to;

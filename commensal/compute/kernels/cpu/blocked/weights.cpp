@@ -27,7 +27,10 @@ BlockedWeights::BlockedWeights(const BlockedKernels& kernels, ConvWay way, int w
   const std::int64_t taps = w[2] * w[3];
   if (way == ConvWay::kDirect) {
     panels_.emplace(kernels, w[0], taps * w[1]);
-    data_.emplace(panels_->floats(), store, [&](float* to) { pack_direct(weights, to); });
+    data_.emplace(panels_->floats(), store, [&](float* to) {
+      Pulse none;
+      pack_direct(none, w, weights.data<float>().data(), to);
+    });
   } else if (way == ConvWay::kWinograd) {
     panels_.emplace(kernels, w[0], w[1]);
     const int points = (winograd_tile + 2) * (winograd_tile + 2);
@@ -40,14 +43,33 @@ BlockedWeights::BlockedWeights(const BlockedKernels& kernels, ConvWay way, int w
   }
 }
 
-void BlockedWeights::pack_direct(const Tensor& weights, float* to) const {
+BlockedWeights::BlockedWeights(Pulse& pulse, const BlockedKernels& kernels,
+                               const HalfKernels& halves, const Tensor& weights, PackStore* store)
+    : way_(ConvWay::kDirect), halves_(halves), bias_(blocks_of(weights.shape()[0]) * kBlock) {
   const tensor::Shape& w = weights.shape();
-  const std::int64_t taps = w[2] * w[3], channels = w[1];
-  const float* from = weights.data<float>().data();
+  panels_.emplace(kernels, w[0], w.elements(1, w.rank()));
+  data_.emplace(ceil_div(panels_->floats(), 2), store, [&](float* to) {
+    pack_direct(pulse, w, half_bits(weights), reinterpret_cast<std::uint16_t*>(to));
+  });
+}
+
+const float* BlockedWeights::steps(const Panels::Panel& panel, std::int64_t k, std::int64_t count,
+                                   float* scratch) const {
+  const std::int64_t at = panels_->offset(panel, k);
+  if (!are_halves()) return data_->data() + at;
+  const auto* const from = reinterpret_cast<const std::uint16_t*>(data_->data()) + at;
+  halves_.widen(from, scratch, count * panel.vectors * panels_->lanes);
+  return scratch;
+}
+
+template <class T>
+void BlockedWeights::pack_direct(Pulse& pulse, const tensor::Shape& w, const T* from, T* to) const {
+  const std::int64_t taps = w.elements(2, w.rank()), channels = w[1];
   for (std::int64_t o = 0; o < w[0]; ++o) {
-    float* const column = to + panels_->at(0, o);
+    T* const column = to + panels_->at(0, o);
     const std::int64_t step = panels_->at(1, o) - panels_->at(0, o);
     for (std::int64_t c = 0; c < channels; ++c) {
+      pulse(2 * taps);
       for (std::int64_t tap = 0; tap < taps; ++tap) column[(tap * channels + c) * step] = *from++;
     }
   }
