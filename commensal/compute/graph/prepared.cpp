@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <commensal/compute/graph/optimise/optimise.hpp>
 #include <commensal/compute/graph/prepared.hpp>
-#include <utility>
 
 namespace commensal::graph {
 
@@ -55,34 +54,46 @@ Prepared::ProgramResult Prepared::make(Plan& plan, const kernels::ThreadPool* ho
   return std::make_shared<const Program>(std::move(made));
 }
 
-/// Null: it is not to be kept. `dropped`: what has gone for its sake.
-std::shared_ptr<Prepared::Plan> Prepared::find(const std::vector<tensor::TensorType>& inputs,
-                                               std::shared_ptr<Plan>& dropped) {
+Prepared::Settling::~Settling() {
+  std::shared_ptr<Plan> dropped;
+  {
+    const std::lock_guard lock(all_.mutex_);
+    std::erase(all_.pending_, plan_);
+    if (plan_->program != nullptr) all_.plans_.insert(all_.plans_.begin(), plan_);
+    if (all_.plans_.size() > kPlannedMax) {
+      dropped = std::move(all_.plans_.back());
+      all_.plans_.pop_back();
+    }
+  }
+  if (dropped == nullptr && plan_->program != nullptr) return;
+  dropped.reset();
+  all_.cache_->drop_unused();
+}
+
+/// Null: it is not to be kept.
+std::shared_ptr<Prepared::Plan> Prepared::find(const std::vector<tensor::TensorType>& inputs) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find_if(
-      plans_, [&](const std::shared_ptr<Plan>& plan) { return plan->inputs == inputs; });
-  if (found != plans_.end()) {
-    std::rotate(plans_.begin(), found, found + 1);
+  const auto in = [&](Plans& plans) {
+    return std::ranges::find(
+        plans, inputs, [](const auto& plan) -> const auto& { return plan->inputs; });
+  };
+  if (const auto made = in(plans_); made != plans_.end()) {
+    std::rotate(plans_.begin(), made, made + 1);
     return plans_.front();
   }
-  if (plans_.size() == kPlannedMax) {
-    if (is_inner_ && std::exchange(missed_, inputs) != inputs) return nullptr;
-    dropped = std::move(plans_.back());
-    plans_.pop_back();
-  }
-  return *plans_.insert(plans_.begin(), std::make_shared<Plan>(inputs, cache_));
+  if (const auto pending = in(pending_); pending != pending_.end()) return *pending;
+  if (is_inner_ && plans_.size() + pending_.size() >= kPlannedMax) return nullptr;
+  return pending_.emplace_back(std::make_shared<Plan>(inputs, cache_));
 }
 
 Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>& inputs,
                                           const kernels::ThreadPool* host) {
-  std::shared_ptr<Plan> dropped;
-  const std::shared_ptr<Plan> plan = find(inputs, dropped);
+  const std::shared_ptr<Plan> plan = find(inputs);
   if (plan == nullptr) return plain(host);
   const std::lock_guard lock(plan->mutex);
-  if (plan->program == nullptr) {
-    COMMENSAL_ASSIGN(plan->program, make(*plan, host));
-  }
-  if (std::exchange(dropped, nullptr) != nullptr) cache_->drop_unused();
+  if (plan->program != nullptr) return plan->program;
+  const Settling settling(*this, plan);
+  COMMENSAL_ASSIGN(plan->program, make(*plan, host));
   return plan->program;
 }
 

@@ -20,9 +20,9 @@ class Prepared {
       : graph_(std::move(graph)),
         isa_(isa),
         cache_(std::make_shared<PackCache>(std::move(packs))) {}
-  /// A graph inside one of a model, with whose packed weights its own are kept. It is planned as
-  /// far as all of a model's may be, and once it has all the plans that it may keep, for nothing
-  /// that is asked for once: a loop may have other types in every turn.
+  /// A graph inside one of a model, with whose packed weights its own are kept. It is planned for
+  /// the first combinations of types only, as far as all of a model's may be: a loop may have
+  /// others in every turn.
   Prepared(std::shared_ptr<const Graph> graph, std::optional<kernels::Isa> isa,
            std::shared_ptr<PackCache> cache)
       : graph_(std::move(graph)), isa_(isa), cache_(std::move(cache)), is_inner_(true) {}
@@ -77,8 +77,20 @@ class Prepared {
     Share share;
   };
 
-  std::shared_ptr<Plan> find(const std::vector<tensor::TensorType>& inputs,
-                             std::shared_ptr<Plan>& dropped);
+  /// Keeps a plan that its maker is done with, if it was made, and lets go of what is too much.
+  class Settling {
+   public:
+    Settling(Prepared& all, std::shared_ptr<Plan> plan) : all_(all), plan_(std::move(plan)) {}
+    Settling(const Settling&) = delete;
+    Settling& operator=(const Settling&) = delete;
+    ~Settling();
+
+   private:
+    Prepared& all_;
+    const std::shared_ptr<Plan> plan_;
+  };
+
+  std::shared_ptr<Plan> find(const std::vector<tensor::TensorType>& inputs);
   ProgramResult make(Plan& plan, const kernels::ThreadPool* host);
   std::shared_ptr<const Graph> optimised(Plan& plan, const kernels::ThreadPool* host) const;
 
@@ -90,8 +102,9 @@ class Prepared {
 
   // Guarded by mutex_, under which nothing is made.
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Plan>> plans_;  // the most recently used first
-  std::vector<tensor::TensorType> missed_;    // what was asked for last of what is not there
+  using Plans = std::vector<std::shared_ptr<Plan>>;
+  Plans plans_;    // the most recently used first
+  Plans pending_;  // those that are being made
 };
 
 }  // namespace commensal::graph
