@@ -5,6 +5,7 @@
 #include <apps/common/command.hpp>
 #include <apps/common/outputs.hpp>
 #include <commensal/compute/graph/batching.hpp>
+#include <commensal/compute/graph/inner_name.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/outlook.hpp>
 #include <map>
@@ -55,59 +56,83 @@ Json values_of(const graph::Graph& graph, const std::vector<graph::ValueId>& ids
   return list;
 }
 
-/// Calls f(node, name) for each node, those of subgraphs under their nodes' names.
+/// Calls f(graph, around) for it and each graph inside it, `around` what their nodes' names begin
+/// with.
 template <class F>
-void each_node(const graph::Graph& graph, const std::string& prefix, const F& f) {
+void each_graph(const graph::Graph& graph, const std::string& around, const F& f) {
+  f(graph, around);
   for (const graph::Node& node : graph.nodes) {
-    const std::string name = prefix + node.name;
-    f(graph, node, name);
+    if (node.subgraphs.empty()) continue;
+    const std::string name = graph::inner_name(around, node.name);
     for (const graph::Subgraph& inner : node.subgraphs) {
-      each_node(*inner.graph, fmt::format("{}/{}/", name, inner.name), f);
+      each_graph(*inner.graph, graph::inner_name(name, fmt::format("/{}/", inner.name)), f);
     }
   }
 }
 
-Json describe(const graph::Graph& graph, const InspectArguments& options) {
-  Json report;
-  report["name"] = graph.name;
-  Json opsets = Json::object();
-  std::map<std::string, int> operators;
+/// What the graph and those inside it hold.
+struct Contents {
+  std::map<std::string, int> opsets, operators;
   std::set<std::string> plain;
-  Json nodes = Json::array();
-  each_node(graph, "",
-            [&](const graph::Graph& around, const graph::Node& node, const std::string& name) {
-              opsets[std::string(node.op->domain)] = node.opset;
-              ++operators[operator_of(node)];
-              if (node.op->is_plain()) plain.insert(operator_of(node));
-              nodes.push_back({{"name", name},
-                               {"operator", operator_of(node)},
-                               {"inputs", names_of(around, node.inputs)},
-                               {"outputs", names_of(around, node.outputs)}});
-            });
-  std::int64_t parameters = 0, bytes = 0;
-  for (const auto& [id, value] : graph.initialisers) {
-    parameters += value.elements();
-    bytes += value.type().bytes();
+  std::int64_t nodes = 0, parameters = 0, bytes = 0;
+
+  void add(const graph::Graph& graph) {
+    for (const graph::Node& node : graph.nodes) {
+      opsets[std::string(node.op->domain)] = node.opset;
+      ++operators[operator_of(node)];
+      if (node.op->is_plain()) plain.insert(operator_of(node));
+    }
+    nodes += static_cast<std::int64_t>(graph.nodes.size());
+    for (const auto& [id, value] : graph.initialisers) {
+      parameters += value.elements();
+      bytes += value.type().bytes();
+    }
   }
-  report["opsets"] = std::move(opsets);
-  report["inputs"] = values_of(graph, graph.inputs);
-  report["outputs"] = values_of(graph, graph.outputs);
-  report["parameters"] = parameters;
-  report["parameter_bytes"] = bytes;
-  const std::string objection = graph::batching_objection(graph);
-  report["may_be_batched"] = objection.empty();
-  report["batching_objection"] = objection.empty() ? Json() : Json(objection);
-  report["node_count"] = nodes.size();
-  report["operators"] = operators;
-  report["plain_operators"] = plain;
+};
+
+Json nodes_of(const graph::Graph& graph) {
+  Json nodes = Json::array();
+  each_graph(graph, "", [&](const graph::Graph& inner, const std::string& around) {
+    for (const graph::Node& node : inner.nodes) {
+      nodes.push_back({{"name", graph::inner_name(around, node.name)},
+                       {"operator", operator_of(node)},
+                       {"inputs", names_of(inner, node.inputs)},
+                       {"outputs", names_of(inner, node.outputs)}});
+    }
+  });
+  return nodes;
+}
+
+void add_outlook(Json& report, const graph::Graph& graph) {
   const graph::Outlook outlook = graph::outlook_of(graph);
   report["refusal"] = outlook.refusal.empty() ? Json() : Json(outlook.refusal);
+  report["doubt"] = outlook.doubt.empty() ? Json() : Json(outlook.doubt);
   Json slow = Json::array();
   for (const auto& [node, op, types] : outlook.slow) {
     slow.push_back({{"name", node}, {"operator", op}, {"types", types}});
   }
   report["plain_nodes"] = std::move(slow);
-  if (options.nodes) report["nodes"] = std::move(nodes);
+  report["unknown_nodes"] = outlook.unknown;
+}
+
+Json describe(const graph::Graph& graph, const InspectArguments& options) {
+  Json report;
+  report["name"] = graph.name;
+  Contents contents;
+  each_graph(graph, "", [&](const graph::Graph& inner, const auto&) { contents.add(inner); });
+  report["opsets"] = contents.opsets;
+  report["inputs"] = values_of(graph, graph.inputs);
+  report["outputs"] = values_of(graph, graph.outputs);
+  report["parameters"] = contents.parameters;
+  report["parameter_bytes"] = contents.bytes;
+  const std::string objection = graph::batching_objection(graph);
+  report["may_be_batched"] = objection.empty();
+  report["batching_objection"] = objection.empty() ? Json() : Json(objection);
+  report["node_count"] = contents.nodes;
+  report["operators"] = contents.operators;
+  report["plain_operators"] = contents.plain;
+  add_outlook(report, graph);
+  if (options.nodes) report["nodes"] = nodes_of(graph);
   return report;
 }
 
@@ -139,6 +164,13 @@ void print_text(const Json& report) {
   for (const Json& node : report["plain_nodes"]) {
     fmt::print("slow        {} ({}): plain loops, {}\n", node["name"].get<std::string>(),
                node["operator"].get<std::string>(), node["types"].get<std::string>());
+  }
+  if (const auto unknown = report["unknown_nodes"].get<std::int64_t>(); unknown > 0) {
+    fmt::print("not known   whether {} {} slow: their types depend on inputs, or they are large\n",
+               unknown, unknown == 1 ? "node is" : "nodes are");
+  }
+  if (const Json& doubt = report["doubt"]; !doubt.is_null()) {
+    fmt::print("may not run {}\n", doubt.get<std::string>());
   }
   if (const Json& refusal = report["refusal"]; !refusal.is_null()) {
     fmt::print("cannot run  {}\n", refusal.get<std::string>());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/base/core/limits_graphs.hpp>
+#include <commensal/compute/graph/inner_name.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/graph/outlook.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
@@ -21,49 +21,82 @@ class AtOnce final : public core::Pacer {
   bool yield() override { return false; }
 };
 
+constexpr std::int64_t kAskedBytesMax = 64 << 20;     // that a node is asked about
+constexpr std::int64_t kAskedBytesMin = 16 << 10;     // that it counts for
+constexpr std::int64_t kAskedBytesTotal = 512 << 20;  // all nodes together
+constexpr std::int64_t kAskedScratchBytesMax = 256 << 20;
+constexpr std::int64_t kOutlookOpsMax = 1 << 25;
+
+/// Asks kernels whether they serve, on zeros where no elements are known.
 class Asking {
  public:
-  Asking(const Known& known, kernels::Isa isa) : known_(known), isa_(isa) {}
+  explicit Asking(kernels::Isa isa) : isa_(isa) {}
 
-  /// Whether the judge's loops serve it, on zeros where no elements are known.
-  bool is_judged(const Node& node) {
-    const bool may_be = node.op->fast() != nullptr && !node.op->is_plain() && node.op->judge->infer;
-    if (!may_be || std::ranges::all_of(node.outputs, [&](ValueId id) { return is_constant(id); }))
-      return false;
+  /// Whether the judge's loops serve it, and its types as shown; none: not known.
+  struct Answer {
+    bool is_judged = false;
+    std::string types;
+  };
+  std::optional<Answer> ask(const Graph& graph, const Known& known, const Node& node) {
+    if (bytes_left_ < kAskedBytesMin) return std::nullopt;
     std::vector<Tensor> held(node.inputs.size());
     std::vector<const Tensor*> inputs(node.inputs.size());
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == kAbsent) continue;
-      if (!fill(node.inputs[i], held[i])) return false;
-      inputs[i] = &held[i];
-    }
     kernels::Call call;
+    std::int64_t bytes = kAskedBytesMin;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (id == kAbsent) continue;
+      if (!known.constants.contains(id)) call.unknown.bits |= kernels::Places::bit(i);
+      if (!fill(known, id, held[i])) return std::nullopt;
+      inputs[i] = &held[i];
+      // What is packed is made anew, as large as it is.
+      if (!graph.initialisers.contains(id) || node.op->pack != nullptr)
+        bytes += held[i].type().bytes();
+    }
     call.opset = node.opset;
     call.attributes = &node.attributes;
     call.inputs = inputs;
     call.output_count = static_cast<int>(node.outputs.size());
-    for (const ValueId id : node.outputs) {
-      if (id == kAbsent || !type(id)) return false;
-      call.outputs.push_back(*type(id));
+    if (!fill_outputs(known, node, call)) return std::nullopt;
+    call.unknown = {};  // they have elements now
+    for (const TensorType& output : call.outputs) {
+      bytes += std::min(output.bytes(), kAskedBytesMax);
     }
-    return starts_judged(node, call);
+    if (bytes > std::min(kAskedBytesMax, bytes_left_)) return std::nullopt;
+    bytes_left_ -= bytes;
+    const std::string from =
+        inputs.empty() || inputs[0] == nullptr ? std::string() : held[0].type().text() + " to ";
+    const std::string types = from + call.outputs.front().text();
+    return Answer{starts_judged(node, call), types};
   }
 
  private:
-  bool is_constant(ValueId id) const { return id == kAbsent || known_.constants.contains(id); }
-  const std::optional<TensorType>& type(ValueId id) const {
-    return known_.types[static_cast<std::size_t>(id)];
-  }
-
-  bool fill(ValueId id, Tensor& tensor) {
-    const auto constant = known_.constants.find(id);
-    if (constant != known_.constants.end()) {
+  bool fill(const Known& known, ValueId id, Tensor& tensor) {
+    const auto constant = known.constants.find(id);
+    if (constant != known.constants.end()) {
       tensor = constant->second;
       return tensor.dtype() != tensor::DType::kString;
     }
-    auto made = type(id) ? zeros_.of(*type(id)) : std::nullopt;
+    const auto& type = known.types[static_cast<std::size_t>(id)];
+    auto made = type ? zeros_.of(*type) : std::nullopt;
     if (made) tensor = *std::move(made);
     return made.has_value();
+  }
+
+  bool fill_outputs(const Known& known, const Node& node, kernels::Call& call) {
+    bool some_absent = false;
+    for (const ValueId id : node.outputs) {
+      some_absent = some_absent || id == kAbsent;
+      const auto type = id == kAbsent ? TensorType() : known.types[static_cast<std::size_t>(id)];
+      if (!type) return false;
+      call.outputs.push_back(*type);
+    }
+    if (!some_absent) return true;
+    auto made = node.op->judge->infer(call);
+    if (!made) return false;
+    call.outputs = *std::move(made);
+    return std::ranges::none_of(
+        call.outputs, [](const TensorType& type) { return tensor::traits(type.dtype).size == 0; });
   }
 
   bool starts_judged(const Node& node, kernels::Call& call) {
@@ -76,40 +109,109 @@ class Asking {
     return call.is_judged && node.op->kind != kernels::Kind::kConstant;
   }
 
-  const Known& known_;
   const kernels::Isa isa_;
-  tensor::ZeroStandIns zeros_{limits::kStandInBytesMax};
-  tensor::Arena arena_{limits::kMemoryBytesDefault};
+  std::int64_t bytes_left_ = kAskedBytesTotal;
+  tensor::ZeroStandIns zeros_{kAskedBytesMax};
+  tensor::Arena arena_{kAskedScratchBytesMax};
   kernels::ThreadPool threads_{1};
   AtOnce at_once_;
 };
 
+/// Looks at a graph and those inside it.
+class Looking {
+ public:
+  Looking() {
+    const auto isas = kernels::available_isas();
+    if (!isas.empty()) asking_.emplace(isas.back());
+  }
+
+  Outlook look(const Graph& graph) {
+    Types inputs, guessed;
+    for (const ValueId id : graph.inputs) {
+      Declared declared = graph.values[static_cast<std::size_t>(id)].declared;
+      inputs.push_back(declared.type());
+      for (std::int64_t& dim : declared.dims) dim = dim < 0 ? 1 : dim;
+      guessed.push_back(declared.type());
+    }
+    auto known = optimise::known_of(graph, inputs, ops_left_);
+    if (!known && is_refusal(known.error())) {
+      outlook_.refusal = known.error().message;
+      return std::move(outlook_);
+    }
+    if (known && guessed != inputs) {
+      if (auto other = optimise::known_of(graph, guessed, ops_left_)) known = std::move(other);
+    }
+    look(graph, or_nothing(graph, std::move(known)), "");
+    return std::move(outlook_);
+  }
+
+ private:
+  static bool is_refusal(const core::Error& error) {
+    return error.code != core::ErrorCode::kResourceExhausted;
+  }
+
+  static Known or_nothing(const Graph& graph, core::Result<Known> known) {
+    if (known) return *std::move(known);
+    Known nothing;
+    nothing.types.resize(graph.values.size());
+    return nothing;
+  }
+
+  void look(const Graph& graph, const Known& known, const std::string& around) {
+    for (const Node& node : graph.nodes) {
+      look_at(graph, known, node, around);
+      for (const Subgraph& inner : node.subgraphs) look_inside(known, node, inner, around);
+    }
+  }
+
+  void look_at(const Graph& graph, const Known& known, const Node& node,
+               const std::string& around) {
+    const bool may_be = node.op->fast() != nullptr && !node.op->is_plain() && node.op->judge->infer;
+    const auto is_constant = [&](ValueId id) {
+      return id == kAbsent || known.constants.contains(id);
+    };
+    if (!asking_ || !may_be || std::ranges::all_of(node.outputs, is_constant)) return;
+    auto answer = asking_->ask(graph, known, node);
+    if (!answer) {
+      ++outlook_.unknown;
+    } else if (answer->is_judged) {
+      outlook_.slow.push_back(
+          {inner_name(around, node.name), std::string(node.op->name), std::move(answer->types)});
+    }
+  }
+
+  void look_inside(const Known& known, const Node& node, const Subgraph& inner,
+                   const std::string& around) {
+    const TypeOf type_of = [&](ValueId id) {
+      const auto* type = id == kAbsent ? nullptr : &known.types[static_cast<std::size_t>(id)];
+      return type == nullptr || !*type ? nullptr : &**type;
+    };
+    Types inputs(inner.graph->inputs.size());
+    std::map<ValueId, Tensor> elements;
+    if (const auto types = body_inputs(node, inner, type_of))
+      inputs = {types->begin(), types->end()};
+    const std::size_t declared = inputs.size() - inner.captures.size();
+    for (std::size_t i = 0; i < inner.captures.size(); ++i) {
+      const ValueId id = inner.captures[i];
+      inputs[declared + i] = known.types[static_cast<std::size_t>(id)];
+      const auto constant = known.constants.find(id);
+      if (constant != known.constants.end())
+        elements.emplace(inner.graph->inputs[declared + i], constant->second);
+    }
+    const std::string place = inner_name(inner_name(around, node.name), "/" + inner.name + "/");
+    auto inside = optimise::known_of(*inner.graph, inputs, ops_left_, elements);
+    if (!inside && is_refusal(inside.error()) && outlook_.doubt.empty())
+      outlook_.doubt = fmt::format("{}: {}", place, inside.error().message);
+    look(*inner.graph, or_nothing(*inner.graph, std::move(inside)), place);
+  }
+
+  Outlook outlook_;
+  std::optional<Asking> asking_;  // none: all is slow here
+  std::int64_t ops_left_ = kOutlookOpsMax;
+};
+
 }  // namespace
 
-Outlook outlook_of(const Graph& graph) {
-  Outlook outlook;
-  Types inputs;
-  for (const ValueId id : graph.inputs) {
-    inputs.push_back(graph.values[static_cast<std::size_t>(id)].declared.type());
-  }
-  const auto known = optimise::known_of(graph, inputs);
-  if (!known) {
-    const bool is_refused = known.error().code != core::ErrorCode::kResourceExhausted;
-    if (is_refused) outlook.refusal = known.error().message;
-    return outlook;
-  }
-  const auto isas = kernels::available_isas();
-  if (isas.empty()) return outlook;
-  Asking asking(*known, isas.back());
-  const auto text = [&](ValueId id) { return known->types[static_cast<std::size_t>(id)]->text(); };
-  for (const Node& node : graph.nodes) {
-    if (!asking.is_judged(node)) continue;
-    const bool has_input = !node.inputs.empty() && node.inputs[0] != kAbsent;
-    outlook.slow.push_back(
-        {node.name, std::string(node.op->name),
-         (has_input ? text(node.inputs[0]) + " to " : std::string()) + text(node.outputs[0])});
-  }
-  return outlook;
-}
+Outlook outlook_of(const Graph& graph) { return Looking().look(graph); }
 
 }  // namespace commensal::graph

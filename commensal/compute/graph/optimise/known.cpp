@@ -194,10 +194,17 @@ Result<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
   return Inference(graph, {inputs.begin(), inputs.end()}, means, limits::kFoldedBytesMax).run();
 }
 
+Result<Known> known_of(const Graph& graph, const Types& inputs, std::int64_t& ops_left,
+                       const std::map<ValueId, Tensor>& elements) {
+  Means means{nullptr, ops_left};
+  Inference inference(graph, inputs, means, limits::kFoldedBytesMax);
+  for (const auto& [id, value] : elements) inference.set_constant(id, value);
+  return inference.run();
+}
+
 Result<Known> known_of(const Graph& graph, const Types& inputs) {
   std::int64_t ops_left = limits::kFoldedOpsMax;
-  Means means{nullptr, ops_left};
-  return Inference(graph, inputs, means, limits::kFoldedBytesMax).run();
+  return known_of(graph, inputs, ops_left);
 }
 
 }  // namespace commensal::graph::optimise

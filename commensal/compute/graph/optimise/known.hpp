@@ -26,7 +26,9 @@ core::Result<Known> known_of(const Graph& graph, std::span<const tensor::TensorT
 core::Result<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
                              const kernels::ThreadPool* host, std::int64_t& ops_left);
 
-/// Where the types of some inputs are not known.
+/// Where the types of some inputs are not known. `elements`: of inputs whose elements are.
+core::Result<Known> known_of(const Graph& graph, const Types& inputs, std::int64_t& ops_left,
+                             const std::map<ValueId, tensor::Tensor>& elements = {});
 core::Result<Known> known_of(const Graph& graph, const Types& inputs);
 
 }  // namespace commensal::graph::optimise

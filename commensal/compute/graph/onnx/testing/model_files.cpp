@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <commensal/compute/graph/onnx/testing/model_files.hpp>
 #include <commensal/compute/graph/onnx/testing/model_maker.hpp>
 
@@ -49,6 +51,45 @@ void fill_turn(::onnx::GraphProto* graph) {
   add("Tanh", {"b"}, "c");
 }
 
+/// A loop of one turn in a loop, and so on; the innermost adds a weight.
+void fill_level(::onnx::GraphProto* graph, int levels, const std::string& name) {
+  const auto named = [&](const char* what) { return fmt::format("{}_{}", what, levels); };
+  graph->set_name("level");
+  const auto port = [&](::onnx::ValueInfoProto* info, const char* what, int type) {
+    info->set_name(named(what));
+    info->mutable_type()->mutable_tensor_type()->set_elem_type(type);
+  };
+  port(graph->add_input(), "turn", ::onnx::TensorProto::INT64);
+  port(graph->add_input(), "before", ::onnx::TensorProto::BOOL);
+  port(graph->add_input(), "a", ::onnx::TensorProto::FLOAT);
+  port(graph->add_output(), "after", ::onnx::TensorProto::BOOL);
+  port(graph->add_output(), "c", ::onnx::TensorProto::FLOAT);
+  auto* on = graph->add_node();
+  on->set_op_type("Identity");
+  on->add_input(named("before"));
+  on->add_output(named("after"));
+  auto* node = graph->add_node();
+  node->set_name(name);
+  node->add_output(named("c"));
+  node->set_op_type(levels == 0 ? "Add" : "Loop");
+  if (levels == 0) {
+    auto* weight = graph->add_initializer();
+    weight->set_name("w");
+    weight->set_data_type(::onnx::TensorProto::FLOAT);
+    weight->add_dims(3);
+    for (int i = 0; i < 3; ++i) weight->add_float_data(1);
+    for (const std::string& from : {named("a"), std::string("w")}) node->add_input(from);
+    return;
+  }
+  for (const std::string& from : {std::string("turns"), std::string("true"), named("a")}) {
+    node->add_input(from);
+  }
+  auto* body = node->add_attribute();
+  body->set_name("body");
+  body->set_type(::onnx::AttributeProto::GRAPH);
+  fill_level(body->mutable_g(), levels - 1, name);
+}
+
 /// y = x and the mean of what a loop of products makes of the mean of x, in a square.
 std::string squares_file(std::int64_t turns, std::int64_t side) {
   auto model = empty_model();
@@ -95,6 +136,19 @@ std::string refused_file() {
 std::string slow_file() {
   auto model = empty_model();
   add_node(model, "Max", std::vector<std::string>(9, "x"), {"y"})->set_name("most");
+  return model.SerializeAsString();
+}
+
+std::string nested_file(int levels, const std::string& name) {
+  auto model = empty_model();
+  add_whole(model, "turns", {1}, true);
+  add_initialiser(model, "true", {}, ::onnx::TensorProto::BOOL)->add_int32_data(1);
+  auto* loop = add_node(model, "Loop", {"turns", "true", "x"}, {"y"});
+  loop->set_name(name);
+  auto* body = loop->add_attribute();
+  body->set_name("body");
+  body->set_type(::onnx::AttributeProto::GRAPH);
+  fill_level(body->mutable_g(), levels, name);
   return model.SerializeAsString();
 }
 

@@ -18,6 +18,9 @@ std::string endless_file();
 std::string refused_file();
 /// y = Max of x nine times, which are too many for a fast kernel.
 std::string slow_file();
+/// A loop in a loop and so on, `levels` of them inside the first, all nodes of one name but those
+/// that only hand a condition on; the innermost adds a weight of three elements.
+std::string nested_file(int levels, const std::string& name);
 /// y = x + w, whose elements are in the file `location`.
 std::string external_file(const std::string& location);
 /// Has a tensor of 6,000 elements inside.

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <commensal/compute/graph/inner_name.hpp>
+#include <commensal/compute/graph/outlook.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
+#include <commensal/compute/kernels/operator.hpp>
+
+namespace commensal::graph {
+namespace {
+
+using testing::GraphMaker;
+using ::testing::HasSubstr;
+
+class OutlookTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (kernels::available_isas().empty()) GTEST_SKIP() << "all is slow here";
+  }
+};
+
+/// No fast kernel takes so many.
+ValueId slow_max(GraphMaker& maker, ValueId x) {
+  return maker.node("Max", std::vector<ValueId>(9, x));
+}
+
+/// A loop of x = f(body, x) on a vector of four.
+std::shared_ptr<const Graph> loop_of(ValueId (*f)(GraphMaker&, ValueId)) {
+  GraphMaker body;
+  body.input({}, tensor::DType::kInt64);
+  const ValueId on = body.input({}, tensor::DType::kBool), x = body.input({-1});
+  body.output(body.node("Identity", {on}));
+  body.output(f(body, x));
+  GraphMaker maker;
+  const ValueId start = maker.input({4});
+  const ValueId trips = maker.constant(tensor::Tensor::of<std::int64_t>({}, std::array{3L}));
+  const ValueId last = maker.node("Loop", {trips, kAbsent, start});
+  maker.graph().nodes.back().subgraphs = {{"body", body.finish(), {}}};
+  maker.output(last);
+  return maker.finish();
+}
+
+TEST_F(OutlookTest, FreeDimensionsAreTakenForOne) {
+  GraphMaker maker;
+  maker.output(slow_max(maker, maker.input({-1, 3})));
+  const Outlook outlook = outlook_of(*maker.finish());
+  ASSERT_EQ(outlook.slow.size(), 1u);
+  EXPECT_EQ(outlook.slow[0].types, "float32[1,3] to float32[1,3]");
+  EXPECT_EQ(outlook.unknown, 0);
+}
+
+TEST_F(OutlookTest, WhatRefusesOneForAFreeDimensionIsNotKnown) {
+  GraphMaker maker;
+  const ValueId x = maker.input({-1});
+  maker.output(slow_max(maker, maker.node("Reshape", {x, maker.integers({2, 3})})));
+  const Outlook outlook = outlook_of(*maker.finish());
+  EXPECT_EQ(outlook.refusal, "");
+  EXPECT_TRUE(outlook.slow.empty() || outlook.slow[0].types == "float32[2,3] to float32[2,3]");
+}
+
+TEST_F(OutlookTest, LooksIntoTheGraphsInsideNodes) {
+  const Outlook outlook = outlook_of(*loop_of(slow_max));
+  ASSERT_EQ(outlook.slow.size(), 1u);
+  EXPECT_EQ(outlook.slow[0].node, "Loop_0/body/Max_1");
+  EXPECT_EQ(outlook.slow[0].types, "float32[4] to float32[4]");
+}
+
+TEST_F(OutlookTest, ARefusalInsideANodeIsADoubt) {
+  const Outlook outlook = outlook_of(*loop_of([](GraphMaker& maker, ValueId x) {
+    return maker.node("Add", {x, maker.floats({3})});
+  }));
+  EXPECT_EQ(outlook.refusal, "");
+  EXPECT_THAT(outlook.doubt, HasSubstr("Loop_0/body/: node 'Add_1' (Add): "));
+}
+
+TEST_F(OutlookTest, OutputsThatAreLeftOutHaveTheirTypes) {
+  GraphMaker maker;
+  const ValueId x = maker.input({2, 8});
+  maker.node_of("LayerNormalization", {x, maker.floats({8})}, {}, 17, 3);
+  maker.output(maker.graph().nodes.back().outputs[0]);
+  maker.graph().nodes.back().outputs[1] = kAbsent;
+  EXPECT_EQ(outlook_of(*maker.finish()).unknown, 0);
+}
+
+TEST_F(OutlookTest, WhatIsTooLargeIsNotAsked) {
+  GraphMaker maker;
+  const ValueId x = maker.input({1 << 28}), at = maker.input({1 << 28}, tensor::DType::kInt64);
+  maker.output(maker.node("Gather", {x, at}));
+  maker.output(maker.node("Relu", {maker.input({8})}));
+  EXPECT_EQ(outlook_of(*maker.finish()).unknown, 1);
+}
+
+TEST_F(OutlookTest, WhatDependsOnElementsOfInputsIsNotKnown) {
+  GraphMaker maker;
+  const ValueId to = maker.input({1}, tensor::DType::kInt64);
+  maker.output(maker.node("Relu", {maker.node("Expand", {maker.input({1}), to})}));
+  EXPECT_GE(outlook_of(*maker.finish()).unknown, 1);
+}
+
+TEST(InnerName, OfManyBytesLacksItsMiddle) {
+  EXPECT_EQ(inner_name("loop/body/", "sum"), "loop/body/sum");
+  const std::string whole(kInnerNameBytesMax - 4, 'a');
+  EXPECT_EQ(inner_name(whole, "1234"), whole + "1234");
+  const std::string cut = inner_name(whole, "12345");
+  EXPECT_LE(cut.size(), kInnerNameBytesMax);
+  EXPECT_THAT(cut, HasSubstr("a...a"));
+  EXPECT_TRUE(cut.ends_with("a12345"));
+}
+
+TEST(InnerName, IsCutBetweenLetters) {
+  std::string letters;
+  for (int i = 0; i < 200; ++i) letters += "\u00e9";
+  for (const char* before : {"", "a"}) {
+    const std::string cut = inner_name(before, letters);
+    const std::size_t gap = cut.find("...");
+    ASSERT_NE(gap, std::string::npos);
+    EXPECT_EQ(cut.substr(gap - 2, 2), "\u00e9");
+    EXPECT_EQ(cut.substr(gap + 3, 2), "\u00e9");
+  }
+}
+
+}  // namespace
+}  // namespace commensal::graph
