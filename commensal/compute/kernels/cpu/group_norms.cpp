@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is done to groups of elements by a fold of theirs: LpNormalization,
-// MeanVarianceNormalization, RMSNormalization, LRN, Hardmax. All of binary32.
+// MeanVarianceNormalization, RMSNormalization, LRN, Hardmax. All of binary32, all but LRN of 16-bit
+// floats by way of it.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <commensal/compute/kernels/cpu/fold_pieces.hpp>
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
@@ -55,13 +57,11 @@ void divide(Pulse& pulse, const Zip& zip, const FoldPieces& pieces, const FoldPi
   }
 }
 
-}  // namespace
-
-core::Result<void> mean_variance_normalization(const Call& call, Outputs outputs, Workspace& ws) {
+core::Result<bool> mean_variance_served(const Call& call, Outputs outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const auto axes, call.attributes->integers("axes", {0, 2, 3}));
   COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, axes, true, true));
   if (!is_float32(call, 0) || outputs[0].elements() == 0 || !FoldPieces::suit(folding)) {
-    return ref::kMeanVarianceNormalization.best()(call, outputs, ws);
+    return false;
   }
   const FoldPieces pieces(folding, ws.isa);
   const Zip zip(ws.isa);
@@ -79,15 +79,22 @@ core::Result<void> mean_variance_normalization(const Call& call, Outputs outputs
     }
     divide(pulse, zip, pieces, piece, x, mean.data(), deviation.data(), y);
   });
-  return {};
+  return true;
 }
 
-core::Result<void> lp_normalization(const Call& call, Outputs outputs, Workspace& ws) {
+}  // namespace
+
+core::Result<void> mean_variance_normalization(const Call& call, Outputs outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kMeanVarianceNormalization, mean_variance_served);
+}
+
+namespace {
+core::Result<bool> lp_served(const Call& call, Outputs outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", -1));
   COMMENSAL_ASSIGN(const std::int64_t p, call.attributes->integer("p", 2));
   COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, {axis}, true, false));
   if (!is_float32(call, 0) || outputs[0].elements() == 0 || !FoldPieces::suit(folding)) {
-    return ref::kLpNormalization.best()(call, outputs, ws);
+    return false;
   }
   const FoldPieces pieces(folding, ws.isa);
   const Zip zip(ws.isa);
@@ -103,10 +110,16 @@ core::Result<void> lp_normalization(const Call& call, Outputs outputs, Workspace
     }
     divide(pulse, zip, pieces, piece, x, nullptr, norm.data(), y);
   });
-  return {};
+  return true;
+}
+}  // namespace
+
+core::Result<void> lp_normalization(const Call& call, Outputs outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kLpNormalization, lp_served);
 }
 
-core::Result<void> rms_normalization(const Call& call, Outputs outputs, Workspace& ws) {
+namespace {
+core::Result<bool> rms_served(const Call& call, Outputs outputs, Workspace& ws) {
   const tensor::Shape& shape = call.in(0).shape();
   COMMENSAL_ASSIGN(const std::int64_t given, call.attributes->integer("axis", -1));
   COMMENSAL_ASSIGN(const int axis, tensor::normalise_axis(given, shape.rank()));
@@ -115,7 +128,7 @@ core::Result<void> rms_normalization(const Call& call, Outputs outputs, Workspac
   constexpr std::int64_t kLengthMax = 1 << 18;  // of a row that takes no pause
   const bool serves = is_float32(call, 0) && is_float32(call, 1) && outputs[0].elements() > 0 &&
                       call.in(1).elements() == length && length <= kLengthMax;
-  if (!serves) return ref::kRmsNormalization.best()(call, outputs, ws);
+  if (!serves) return false;
   const FoldKernel& squares = fold_kernels_for(ws.isa).of(Fold::kSumOfSquares);
   const Zip zip(ws.isa);
   const float* const x = call.in(0).data<float>().data();
@@ -136,7 +149,12 @@ core::Result<void> rms_normalization(const Call& call, Outputs outputs, Workspac
       zip(Binary::kMul, to, scale, 1, to, length);
     }
   });
-  return {};
+  return true;
+}
+}  // namespace
+
+core::Result<void> rms_normalization(const Call& call, Outputs outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kRmsNormalization, rms_served);
 }
 
 namespace {
@@ -202,10 +220,11 @@ core::Result<void> lrn(const Call& call, Outputs outputs, Workspace& ws) {
                           });
 }
 
-core::Result<void> hardmax(const Call& call, Outputs outputs, Workspace& ws) {
+namespace {
+core::Result<bool> hardmax_served(const Call& call, Outputs outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const shape_inference::Softmax s, shape_inference::softmax_of(call));
   const std::int64_t elements = s.type.shape.elements();
-  if (elements == 0) return {};
+  if (elements == 0) return true;
   const std::int64_t inner = s.view.inner_size, length = s.view.length;
   const std::int64_t outer = elements / (length * inner);
   ref::Folding folding;
@@ -213,7 +232,7 @@ core::Result<void> hardmax(const Call& call, Outputs outputs, Workspace& ws) {
   folding.kept = {outer, 1, inner};
   folding.folded = {1, length, 1};
   if (s.type.dtype != DType::kFloat32 || !FoldPieces::suit(folding)) {
-    return ref::kHardmax.best()(call, outputs, ws);
+    return false;
   }
   const FoldPieces pieces(folding, ws.isa);
   const float* const x = call.in(0).data<float>().data();
@@ -230,7 +249,12 @@ core::Result<void> hardmax(const Call& call, Outputs outputs, Workspace& ws) {
       y[piece.base + where[static_cast<std::size_t>(i)] * inner + i] = 1;
     }
   });
-  return {};
+  return true;
+}
+}  // namespace
+
+core::Result<void> hardmax(const Call& call, Outputs outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kHardmax, hardmax_served);
 }
 
 }  // namespace commensal::kernels::cpu

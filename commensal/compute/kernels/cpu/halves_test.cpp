@@ -285,5 +285,76 @@ TEST(EqualityHalves, Softmax) {
   }
 }
 
+TEST(EqualityHalves, Reductions) {
+  constexpr std::string_view kNames[] = {"ReduceL1",        "ReduceL2",  "ReduceLogSum",
+                                         "ReduceLogSumExp", "ReduceMax", "ReduceMean",
+                                         "ReduceMin",       "ReduceSum", "ReduceSumSquare"};
+  for (const DType dtype : kHalfTypes) {
+    for (const Values values : {Values::kPlain, Values::kSpecial, Values::kTiny}) {
+      for (const Shape& shape : {Shape{3, 5, 97}, Shape{2, 90, 7}, Shape{1, 1, 1}, Shape{0, 2, 3},
+                                 Shape{2, 3, 0}, Shape{2, 1, 5000}}) {
+        const Tensor x = halves(dtype, shape, 4, values);
+        for (const std::string_view name : kNames) {
+          SCOPED_TRACE(fmt::format("{} {}", name, shape.text()));
+          for (const Ints& axes : {Ints{-1}, {1, 2}, {0, 1, 2}, {0}, {1}, {0, 2}}) {
+            Case test = of_type(name, 12, {x});
+            test.attributes.set("axes", axes);
+            test.serves = shape.elements() > 0;
+            expect_equal_to_ref(test);
+          }
+          Case identity = of_type(name, 18, {x, Tensor()});
+          identity.attributes.set("noop_with_empty_axes", std::int64_t{1});
+          expect_equal_to_ref(identity);
+        }
+      }
+    }
+  }
+}
+
+TEST(EqualityHalves, PlacesOfExtremes) {
+  for (const DType dtype : kHalfTypes) {
+    for (const Values values : {Values::kPlain, Values::kSpecial, Values::kTiny}) {
+      const Tensor x = halves(dtype, {3, 50, 70}, 4, values);
+      for (const std::string_view name : {"ArgMax", "ArgMin", "Hardmax"}) {
+        for (const std::int64_t axis : {0, 1, 2}) {
+          Case test = of_type(name, 13, {x});
+          test.attributes.set("axis", axis);
+          test.serves = true;
+          expect_equal_to_ref(test);
+        }
+      }
+      Case last = of_type("ArgMax", 13, {x});
+      last.attributes.set("select_last_index", std::int64_t{1});
+      expect_equal_to_ref(last);
+    }
+  }
+}
+
+TEST(EqualityHalves, NormsOfGroups) {
+  for (const DType dtype : kHalfTypes) {
+    for (const Values values : {Values::kPlain, Values::kSpecial, Values::kTiny}) {
+      const Tensor x = halves(dtype, {2, 5, 9, 70}, 4, values);
+      for (const std::int64_t axis : {1, 3}) {
+        for (const std::int64_t p : {1, 2}) {
+          Case test = of_type("LpNormalization", 22, {x});
+          test.attributes.set("axis", axis);
+          test.attributes.set("p", p);
+          test.serves = true;
+          expect_equal_to_ref(test);
+        }
+      }
+      expect_equal_to_ref(of_type("MeanVarianceNormalization", 13, {x}));
+      const Tensor scale = halves(dtype, {70}, 5, values);
+      expect_equal_to_ref(of_type("RMSNormalization", 23, {x, scale}));
+      const Tensor wide = random_tensor({70}, 5, values);
+      expect_equal_to_ref(of_type("RMSNormalization", 23, {x, wide}));
+      expect_equal_to_ref(of_type("RMSNormalization", 23, {random_tensor({3, 70}, 6), scale}));
+      for (const char* const name : {"LpNormalization", "Hardmax"}) {
+        expect_equal_to_ref(of_type(name, 13, {halves(dtype, {0, 5}, 7, values)}));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace commensal::kernels::cpu

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, ArgMax and ArgMin of binary32.
+// Reductions, ArgMax and ArgMin of binary32, and of 16-bit floats by way of it.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <commensal/compute/kernels/cpu/fold_pieces.hpp>
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
@@ -38,7 +39,7 @@ struct Reduction {
   int axes_since = 18;  // opset from which the axes are an input
 };
 
-/// Without pieces the judge serves.
+/// Without pieces it is not served.
 struct Folded {
   ref::Folding folding;
   std::optional<FoldPieces> pieces;
@@ -63,11 +64,11 @@ struct Folded {
   }
 };
 
-core::Result<void> reduce(const Reduction& what, const Judge& judge, const Call& call,
-                          Outputs outputs, Workspace& ws) {
+core::Result<bool> reduced(const Reduction& what, const Call& call, Outputs outputs,
+                           Workspace& ws) {
   COMMENSAL_ASSIGN(const auto folded,
                    call.memo.of([&] { return Folded::of(call, what.axes_since, ws.isa); }));
-  if (!folded->pieces) return judge.best()(call, outputs, ws);
+  if (!folded->pieces) return false;
   const CpuKernels& kernels = kernels_for(ws.isa);
   const FoldPieces& pieces = *folded->pieces;
   const auto count = static_cast<float>(folded->folding.count());
@@ -77,7 +78,13 @@ core::Result<void> reduce(const Reduction& what, const Judge& judge, const Call&
     pieces.fold(pulse, what.fold, x, piece, nullptr, y + piece.output);
     finish(kernels, what.then, count, y + piece.output, piece.count);
   });
-  return {};
+  return true;
+}
+core::Result<void> reduce(const Reduction& what, const Judge& judge, const Call& call,
+                          Outputs outputs, Workspace& ws) {
+  return serve(call, outputs, ws, judge, [&what](const Call& own, Outputs made, Workspace& space) {
+    return reduced(what, own, made, space);
+  });
 }
 
 }  // namespace
@@ -190,8 +197,7 @@ class LogSumExp {
 };
 
 /// Where the largest (smallest) is. A row is gone through twice: what it is, then where.
-core::Result<void> places(bool largest, const Judge& judge, const Call& call, Outputs outputs,
-                          Workspace& ws) {
+core::Result<bool> placed(bool largest, const Call& call, Outputs outputs, Workspace& ws) {
   const auto parsed = [&]() -> core::Result<Folded> {
     COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", 0));
     COMMENSAL_ASSIGN(const std::int64_t last, call.attributes->integer("select_last_index", 0));
@@ -200,21 +206,26 @@ core::Result<void> places(bool largest, const Judge& judge, const Call& call, Ou
     return made;
   };
   COMMENSAL_ASSIGN(const auto folded, call.memo.of(parsed));
-  if (!folded->pieces) return judge.best()(call, outputs, ws);
+  if (!folded->pieces) return false;
   const FoldPieces& pieces = *folded->pieces;
   const float* const x = call.in(0).data<float>().data();
   std::int64_t* const y = outputs[0].mutable_data<std::int64_t>().data();
   pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
     pieces.places(pulse, largest, x, piece, y + piece.output);
   });
-  return {};
+  return true;
+}
+core::Result<void> places(bool largest, const Judge& judge, const Call& call, Outputs outputs,
+                          Workspace& ws) {
+  return serve(call, outputs, ws, judge,
+               [largest](const Call& own, Outputs made, Workspace& space) {
+                 return placed(largest, own, made, space);
+               });
 }
 
-}  // namespace
-
-core::Result<void> reduce_log_sum_exp(const Call& call, Outputs outputs, Workspace& ws) {
+core::Result<bool> log_sum_exp(const Call& call, Outputs outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const auto folded, call.memo.of([&] { return Folded::of(call, 18, ws.isa); }));
-  if (!folded->pieces) return ref::kReduceLogSumExp.best()(call, outputs, ws);
+  if (!folded->pieces) return false;
   const FoldPieces& pieces = *folded->pieces;
   const LogSumExp op(pieces, call.in(0).data<float>().data(), ws.isa);
   float* const y = outputs[0].mutable_data<float>().data();
@@ -222,7 +233,13 @@ core::Result<void> reduce_log_sum_exp(const Call& call, Outputs outputs, Workspa
     std::vector<float> scratch(static_cast<std::size_t>(pieces.across() ? LogSumExp::kFloats : 0));
     op.run(pulse, piece, y + piece.output, scratch.data());
   });
-  return {};
+  return true;
+}
+
+}  // namespace
+
+core::Result<void> reduce_log_sum_exp(const Call& call, Outputs outputs, Workspace& ws) {
+  return serve(call, outputs, ws, ref::kReduceLogSumExp, log_sum_exp);
 }
 
 core::Result<void> arg_max(const Call& call, Outputs outputs, Workspace& ws) {
