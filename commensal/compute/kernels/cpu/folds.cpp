@@ -7,9 +7,11 @@
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
+#include <bit>
 #include <commensal/compute/kernels/cpu/extremes-inl.hpp>
 #include <commensal/compute/kernels/cpu/folds.hpp>
 #include <commensal/compute/kernels/cpu/sum-inl.hpp>
+#include <cstring>
 #include <limits>
 
 HWY_BEFORE_NAMESPACE();
@@ -222,6 +224,57 @@ inline std::int64_t find_bits(const float* x, std::int64_t count, float value) {
   return count;
 }
 
+template <bool kMost>
+HWY_INLINE typename Order<float, kMost>::I rank_of(typename Order<float, kMost>::I key) {
+  return kMost ? hn::Not(key) : key;
+}
+template <bool kMost>
+HWY_INLINE void add_ahead(V x, hn::Mask<Floats> wanted, std::int64_t at, Ahead& to) {
+  using O = Order<float, kMost>;
+  const typename O::Integers d;
+  const auto rank = rank_of<kMost>(O::key(x));
+  const auto ahead = hn::And(hn::Lt(rank, hn::Set(d, to.bound)), hn::RebindMask(d, wanted));
+  HWY_ALIGN std::int32_t ranks[kLanes];
+  hn::Store(rank, d, ranks);
+  std::uint8_t bytes[sizeof(std::uint64_t)] = {};
+  hn::StoreMaskBits(d, ahead, bytes);
+  std::uint64_t left;
+  std::memcpy(&left, bytes, sizeof left);
+  for (; left != 0; left &= left - 1) {  // few: Highway's Compress copies a table each time
+    const int lane = std::countr_zero(left);
+    const auto to_next = static_cast<std::size_t>(to.count++);
+    to.ranks[to_next] = ranks[lane];
+    to.where[to_next] = static_cast<std::int32_t>(at) + lane;
+  }
+}
+/// Most elements are far behind: first, vectors that hold none but those are told apart by values.
+template <bool kMost>
+std::int64_t ahead(const float* x, std::int64_t at, std::int64_t end, Ahead& to) {
+  static_assert(kAbreast * kLanes <= Ahead::kSlack);
+  using O = Order<float, kMost>;
+  const V bound = O::value(rank_of<kMost>(hn::Set(typename O::Integers(), to.bound)));
+  const auto behind = [&](V one) { return kMost ? hn::Lt(one, bound) : hn::Gt(one, bound); };
+  for (; at + kAbreast * kLanes <= end; at += kAbreast * kLanes) {
+    auto all = behind(hn::LoadU(kFloats, x + at));
+    COMMENSAL_UNROLL
+    for (int v = 1; v < kAbreast; ++v) {
+      all = hn::And(all, behind(hn::LoadU(kFloats, x + at + v * kLanes)));
+    }
+    if (hn::AllTrue(kFloats, all)) continue;
+    if (to.count >= to.room) return at;
+    for (int v = 0; v < kAbreast; ++v) {
+      const std::int64_t from = at + v * kLanes;
+      add_ahead<kMost>(hn::LoadU(kFloats, x + from), first(kLanes), from, to);
+    }
+  }
+  for (; at < end; at += kLanes) {
+    if (to.count >= to.room) return at;
+    const auto rest = static_cast<int>(std::min<std::int64_t>(end - at, kLanes));
+    add_ahead<kMost>(load_first(rest, x + at), first(rest), at, to);
+  }
+  return end;
+}
+
 const FoldKernels& fold_kernels() {
   static constexpr FoldKernels kKernels = {
       {{{sum_row<Itself>, sum_total, sum_columns<Itself>},
@@ -232,7 +285,9 @@ const FoldKernels& fold_kernels() {
         {extreme_row<false>, extreme_total<false>, extreme_columns<false>}}},
       find_bits,
       places_of<true>,
-      places_of<false>};
+      places_of<false>,
+      ahead<true>,
+      ahead<false>};
   return kKernels;
 }
 

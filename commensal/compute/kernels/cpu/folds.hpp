@@ -3,6 +3,7 @@
 
 #include <array>
 #include <commensal/compute/kernels/operator.hpp>
+#include <limits>
 
 namespace commensal::kernels::cpu {
 
@@ -25,6 +26,17 @@ struct FoldKernel {
                   float* y, std::int64_t columns) = nullptr;
 };
 
+/// Elements of a row that come before a bound, the largest (or the smallest) being the first. A
+/// rank is a whole number in that order: the less, the sooner. None has the greatest of all, which
+/// is the bound that everything comes before.
+struct Ahead {
+  static constexpr std::int64_t kRoomMax = 512, kSlack = 64;
+  std::int32_t bound = std::numeric_limits<std::int32_t>::max();
+  std::int64_t room = kRoomMax;  // what stops there may have gone kSlack further
+  std::int64_t count = 0;
+  std::array<std::int32_t, kRoomMax + kSlack> ranks, where;
+};
+
 struct FoldKernels {
   std::array<FoldKernel, kFolds> folds{};  // by Fold
   /// The first of `count` elements with the bits of `value` (any NaN for NaN); count if none has.
@@ -33,6 +45,10 @@ struct FoldKernels {
   using PlacesFn = void (*)(const float* x, const std::int64_t* rows, std::int64_t count,
                             std::int64_t* where, std::int64_t columns);
   PlacesFn where_largest = nullptr, where_smallest = nullptr;
+  /// Adds to `to` what comes before the bound of x[at], x[at + 1], ... x[end - 1]; returns where it
+  /// stopped for want of room, or `end`.
+  using AheadFn = std::int64_t (*)(const float* x, std::int64_t at, std::int64_t end, Ahead& to);
+  AheadFn ahead_of_largest = nullptr, ahead_of_smallest = nullptr;
 
   const FoldKernel& of(Fold fold) const { return folds[static_cast<std::size_t>(fold)]; }
 };

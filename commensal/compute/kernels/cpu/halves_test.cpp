@@ -356,5 +356,22 @@ TEST(EqualityHalves, NormsOfGroups) {
   }
 }
 
+TEST(EqualityHalves, TopK) {
+  for (const DType dtype : kHalfTypes) {
+    for (const std::int64_t k : {1, 7, 40}) {
+      for (const std::int64_t largest : {0, 1}) {
+        const Tensor count = Tensor::of<std::int64_t>({1}, std::span(&k, 1));
+        for (const Shape& shape : {Shape{64, 1024}, Shape{1, 65536}}) {
+          Case test = of_type("TopK", 11, {all_halves(dtype, shape), count});
+          test.attributes.set("largest", largest);
+          test.outputs = 2;
+          test.serves = true;
+          expect_equal_to_ref(test);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace commensal::kernels::cpu

@@ -120,6 +120,9 @@ core::Result<void> reduce_min(const Call& call, std::span<Tensor> outputs, Works
 core::Result<void> reduce_sum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> reduce_sum_square(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
+// top_k.cpp
+core::Result<void> top_k(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
 // recurrent.cpp
 core::Result<void> gru(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> lstm(const Call& call, std::span<Tensor> outputs, Workspace& ws);
