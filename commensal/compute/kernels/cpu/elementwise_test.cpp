@@ -298,5 +298,26 @@ TEST(EqualityMovement, SplitExpandGather) {
   }
 }
 
+// Elements of 1, 2, 4 and 8 bytes, each of them again and again along the last dimension.
+TEST(EqualityMovement, ExpandOfEveryWidth) {
+  using tensor::DType;
+  for (const DType dtype : {DType::kBool, DType::kFloat16, DType::kInt32, DType::kInt64}) {
+    for (const std::int64_t last : {2, 3, 8, 40, 71, 1030}) {
+      for (const std::int64_t rows : {1, 5, 80}) {
+        core::Bytes bytes;
+        const std::int64_t size = tensor::traits(dtype).size;
+        for (std::int64_t i = 0; i < rows * size; ++i) {
+          bytes.push_back(static_cast<std::uint8_t>(dtype == DType::kBool ? i % 2 : i * 37 + 1));
+        }
+        expect_equal_to_ref(
+            {.name = "Expand",
+             .attributes = {},
+             .inputs = {Tensor::copy_of({dtype, {1, 1, rows, 1}}, bytes), list({2, 3, rows, last})},
+             .constants = {}});
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace commensal::kernels::cpu

@@ -55,6 +55,17 @@ Offsets offsets_of(const std::vector<Axis>& axes, std::int64_t place) {
   return made;
 }
 
+/// Calls f(offsets) for rows [first, last): where each begins.
+template <class F>
+void each_row(const std::vector<Axis>& outer, std::int64_t first, std::int64_t last, const F& f) {
+  const Axis along = outer.empty() ? Axis() : outer.front();
+  for (std::int64_t i = first; i < last;) {
+    Offsets at = offsets_of(outer, i);
+    const std::int64_t end = std::min(last, i + along.size - i % along.size);
+    for (; i < end; ++i, at.in += along.in, at.out += along.out) f(at);
+  }
+}
+
 /// What moves: everything in bytes but the axes.
 struct Bytes {
   const std::uint8_t* from = nullptr;
@@ -73,17 +84,11 @@ void copy_runs(const Bytes& bytes, const std::vector<Axis>& outer, std::int64_t 
     const std::int64_t begin = task % parts * kTaskBytes;
     const auto count =
         static_cast<std::size_t>(parts == 1 ? run : std::min(kTaskBytes, run - begin));
-    const Axis along = outer.empty() ? Axis() : outer.front();
     const std::int64_t last = std::min(runs, first + runs_a_task);
-    for (std::int64_t i = first; i < last;) {
-      const Offsets at = offsets_of(outer, i);
-      const std::int64_t end = std::min(last, i + along.size - i % along.size);
-      const std::uint8_t* from = bytes.from + at.in * bytes.size + begin;
-      std::uint8_t* to = bytes.to + at.out * bytes.size + begin;
-      for (; i < end; ++i, from += along.in * bytes.size, to += along.out * bytes.size) {
-        std::memcpy(to, from, count);
-      }
-    }
+    each_row(outer, first, last, [&](const Offsets& at) {
+      std::memcpy(bytes.to + at.out * bytes.size + begin, bytes.from + at.in * bytes.size + begin,
+                  count);
+    });
   });
 }
 
@@ -105,6 +110,18 @@ void copy_block(const Block& block, const std::uint8_t* from, std::uint8_t* to) 
                   source + column * block.in_column * kBytes, kSize);
     }
   }
+}
+
+/// One element again and again, side by side: eight bytes at a time.
+template <std::size_t kSize>
+void repeat_element(const Block& block, const std::uint8_t* from, std::uint8_t* to) {
+  std::uint8_t together[8];
+  for (std::size_t i = 0; i < 8; i += kSize) std::memcpy(together + i, from, kSize);
+  std::uint64_t word;
+  std::memcpy(&word, together, 8);
+  std::uint8_t* const end = to + block.columns * static_cast<std::int64_t>(kSize);
+  for (; end - to >= 8; to += 8) std::memcpy(to, &word, 8);
+  std::memcpy(to, &word, static_cast<std::size_t>(end - to));
 }
 
 /// 8 x 8 bytes, row i at from + i * step: their columns to to + i * to_step. By words, of which
@@ -146,13 +163,15 @@ void copy_byte_matrix(const Block& block, const std::uint8_t* from, std::uint8_t
 }
 
 using BlockFn = void (*)(const Block&, const std::uint8_t*, std::uint8_t*);
-BlockFn block_of(std::int64_t size) {
-  constexpr std::pair<std::int64_t, BlockFn> kRows[] = {
-      {1, copy_block<1>}, {2, copy_block<2>}, {4, copy_block<4>}};
-  for (const auto& [bytes, fn] : kRows) {
-    if (bytes == size) return fn;
-  }
-  return copy_block<8>;
+struct BlockFns {
+  BlockFn copy = nullptr, repeat = nullptr;
+};
+template <std::size_t kSize>
+inline constexpr BlockFns kBlockFns = {copy_block<kSize>, repeat_element<kSize>};
+BlockFns block_fns_of(std::int64_t size) {
+  if (size == 1) return kBlockFns<1>;
+  if (size == 2) return kBlockFns<2>;
+  return size == 4 ? kBlockFns<4> : kBlockFns<8>;
 }
 
 /// A matrix whose columns lie side by side in the input and whose rows do in the output: `across`
@@ -162,7 +181,7 @@ void copy_matrices(const Bytes& bytes, const std::vector<Axis>& outer, const Axi
                    const Axis& along, Workspace& ws) {
   constexpr std::int64_t kLine = 16;
   const auto transpose = kernels_for(ws.isa).transpose_words;
-  const BlockFn block_fn = bytes.size == 1 ? copy_byte_matrix : block_of(bytes.size);
+  const BlockFn block_fn = bytes.size == 1 ? copy_byte_matrix : block_fns_of(bytes.size).copy;
   const std::int64_t lines = ceil_div(along.size, kLine);
   const std::int64_t line_bytes = kLine * across.size * bytes.size;
   const std::int64_t lines_a_task = std::max<std::int64_t>(kTaskBytes / line_bytes, 1);
@@ -248,19 +267,18 @@ void CopyPlan::run(std::int64_t size, const std::uint8_t* from, std::uint8_t* to
     if (copy_interleaved(bytes, outer_, last_, *along_, ws)) return;
     return copy_matrices(bytes, outer_, last_, *along_, ws);
   }
-  const BlockFn block_fn = block_of(size);
+  const BlockFns fns = block_fns_of(size);
+  const BlockFn row_fn = last_.in == 0 && last_.out == 1 ? fns.repeat : fns.copy;
   const std::int64_t rows = places_ / last_.size;
   const std::int64_t rows_a_task = std::max<std::int64_t>(kTaskBytes / 4 / (last_.size * size), 1);
   const std::int64_t part = kPieceBytes / 4 / size, parts = ceil_div(last_.size, part);
   ws.threads.run(ceil_div(rows, rows_a_task) * parts, [&](std::int64_t task) {
     const std::int64_t begin = task % parts * part, count = std::min(part, last_.size - begin);
     const std::int64_t first = task / parts * rows_a_task;
-    for (std::int64_t i = first; i < std::min(rows, first + rows_a_task); ++i) {
-      const Offsets at = offsets_of(outer_, i);
-      block_fn({1, count, 0, last_.in, 0, last_.out},
-               bytes.from + (at.in + begin * last_.in) * size,
-               bytes.to + (at.out + begin * last_.out) * size);
-    }
+    each_row(outer_, first, std::min(rows, first + rows_a_task), [&](const Offsets& at) {
+      row_fn({1, count, 0, last_.in, 0, last_.out}, bytes.from + (at.in + begin * last_.in) * size,
+             bytes.to + (at.out + begin * last_.out) * size);
+    });
   });
 }
 
