@@ -21,6 +21,54 @@ float overlap(const Box& a, const Box& b) {
   return both / (a.area + b.area - both);
 }
 
+// Boxes side by side, to be compared with another several at a time.
+class Taken {
+ public:
+  std::int64_t size() const { return std::ssize(area_); }
+  void add(const Box& box) {
+    top_.push_back(box.top);
+    left_.push_back(box.left);
+    bottom_.push_back(box.bottom);
+    right_.push_back(box.right);
+    area_.push_back(box.area);
+  }
+  /// Whether the overlap of any with `box` is above `most`.
+  bool any_overlaps(const Call& call, const Box& box, float most) const {
+    std::size_t i = 0;
+    for (; i + kAtOnce <= area_.size(); i += kAtOnce) {
+      call.pulse(kAtOnce);
+      if (some_overlap(i, box, most)) return true;
+    }
+    for (; i < area_.size(); ++i) {
+      call.pulse();
+      if (overlap(box, {top_[i], left_[i], bottom_[i], right_[i], area_[i]}) > most) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kAtOnce = 16;
+  // overlap() without a branch, of which compilers make vectors.
+  bool some_overlap(std::size_t from, const Box& box, float most) const {
+    const float *const top = top_.data() + from, *const left = left_.data() + from;
+    const float *const bottom = bottom_.data() + from, *const right = right_.data() + from;
+    const float* const area = area_.data() + from;
+    const std::int32_t apart = 0.0f > most ? 1 : 0;
+    std::int32_t any = 0;
+    for (std::size_t k = 0; k < kAtOnce; ++k) {
+      const float height = std::min(box.bottom, bottom[k]) - std::max(box.top, top[k]);
+      const float width = std::min(box.right, right[k]) - std::max(box.left, left[k]);
+      const float both = height * width;
+      const float ratio = both / (box.area + area[k] - both);
+      const std::int32_t meets = std::int32_t{height > 0} & std::int32_t{width > 0};
+      any |= (meets & std::int32_t{ratio > most}) | (~meets & apart);
+    }
+    return any != 0;
+  }
+
+  std::vector<float> top_, left_, bottom_, right_, area_;
+};
+
 // Output [found, 3]: batch, class, box; of each class the best boxes that do not overlap better
 // ones of the same class by more than the threshold. A score of NaN is never selected.
 struct NmsPlan {
@@ -81,24 +129,33 @@ struct NmsPlan {
     const auto score = [&, all = paced<float>(call, 1)](std::int64_t i) {
       return all[first + static_cast<std::size_t>(i)];
     };
-    std::vector<std::int64_t> order;
+    struct Scored {
+      float score;
+      std::int64_t box;
+    };
+    std::vector<Scored> order;
     for (std::int64_t i = 0; i < count; ++i) {
-      const bool takes = has_score_min ? score(i) > score_min : score(i) == score(i);
-      if (takes) order.push_back(i);
+      const float one = score(i);
+      if (has_score_min ? one > score_min : one == one) order.push_back({one, i});
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::int64_t a, std::int64_t b) { return score(a) > score(b); });
-    std::vector<Box> taken;
-    for (const std::int64_t one : order) {
-      if (static_cast<std::int64_t>(taken.size()) >= most) break;
-      const Box candidate = box(call, n * count + one);
-      const bool is_free = std::ranges::none_of(taken, [&](const Box& other) {
-        call.pulse();
-        return overlap(candidate, other) > overlap_max;
-      });
-      if (!is_free) continue;
-      taken.push_back(candidate);
-      selected.insert(selected.end(), {n, c, one});
+    const auto before = [&call](const Scored& a, const Scored& b) {
+      call.pulse();
+      return a.score != b.score ? a.score > b.score : a.box < b.box;
+    };
+    Taken taken;
+    auto sorted = order.begin();  // as far as is needed: often the first few fill what may be taken
+    for (auto at = order.begin(); at != order.end() && taken.size() < most; ++at) {
+      if (at == sorted) {
+        constexpr std::ptrdiff_t kFirst = 512;
+        sorted += std::min(order.end() - at, std::max(kFirst, at - order.begin()));
+        if (sorted != order.end()) std::nth_element(at, sorted, order.end(), before);
+        std::sort(at, sorted, before);
+      }
+      const Scored& one = *at;
+      const Box candidate = box(call, n * count + one.box);
+      if (taken.any_overlaps(call, candidate, overlap_max)) continue;
+      taken.add(candidate);
+      selected.insert(selected.end(), {n, c, one.box});
     }
   }
   std::vector<TensorType> types() const { return {to}; }
