@@ -89,21 +89,85 @@ TEST_F(Look, InspectAndProfileNameTheNodesOfABodyAlike) {
               HasSubstr("loop/body/product (MatMul, 3 turns) float32[4,4]"));
 }
 
-TEST_F(Look, OutputsOutliveAProfileThatCannotBeWritten) {
+TEST_F(Look, InspectCountsTheWeightsInsideNodes) {
+  const Json seen = Json::parse(inspect(files::nested_file(2, "n"), {"--json"}).out);
+  EXPECT_EQ(seen.at("parameters"), 5);  // two of the file, three inside
+  EXPECT_EQ(seen.at("parameter_bytes"), 8 + 1 + 12);
+}
+
+TEST_F(Look, InspectShortensNamesOfGraphsInGraphs) {
+  const std::string nested = files::nested_file(5, std::string(4'000, 'n'));
+  const Json seen = Json::parse(inspect(nested, {"--json", "--nodes"}).out);
+  for (const Json& node : seen.at("nodes")) {
+    EXPECT_LE(node.at("name").get<std::string>().size(), 256u);
+  }
+  EXPECT_FALSE(Json::parse(inspect(nested, {"--json"}).out).contains("nodes"));
+}
+
+TEST_F(Look, ATraceThatCannotBeWrittenIsRefusedBeforeTheRuns) {
   const Said said = run(files::relu_file(), "--profile=" + at("none") + "/trace.json");
   EXPECT_EQ(said.status, 1);
-  EXPECT_THAT(said.err, HasSubstr("between nodes"));
   EXPECT_THAT(said.err, HasSubstr("none/trace.json"));
-  EXPECT_THAT(said.out, HasSubstr("y float32[2,3]"));
+  EXPECT_THAT(said.err, Not(HasSubstr("between nodes")));
+  EXPECT_EQ(said.out, "");
+}
+
+TEST_F(Look, ATraceReplacesNothingThatIsRead) {
+  const auto before = core::read_file(input_, 1 << 20);
+  for (const std::string& file :
+       {input_, at("m.onnx"), std::string("true"), std::string("false")}) {
+    const Said said = run(files::relu_file(), "--profile=" + file);
+    EXPECT_EQ(said.status, 1) << file;
+    EXPECT_THAT(said.err, HasSubstr("--profile=FILE.json for a trace")) << file;
+  }
+  EXPECT_EQ(*core::read_file(input_, 1 << 20), *before);
+  const std::string called_json = at("m.json");
+  ASSERT_TRUE(core::write_file_atomically(called_json, core::as_bytes(files::relu_file())));
+  const Said said =
+      ask({"run", called_json, "--input", input_, "--profile=" + at(".") + "/m.json"});
+  EXPECT_EQ(said.status, 1);
+  EXPECT_THAT(said.err, HasSubstr("is read: a trace would replace it"));
+}
+
+TEST_F(Look, AnEmptyProfileIsRefused) {
+  const Said said = run(files::relu_file(), "--profile=");
+  EXPECT_EQ(said.status, 1);
+  EXPECT_THAT(said.err, HasSubstr("'--profile=' has nothing behind it"));
 }
 
 TEST_F(Look, AProfilesFileBehindASpaceIsExplained) {
-  const Said said =
-      ask({"run", model(files::relu_file()), "--input", input_, "--profile", "trace.json"});
+  const std::string relu = model(files::relu_file());
+  const Said said = ask({"run", relu, "--input", input_, "--profile", "trace.json"});
   EXPECT_EQ(said.status, 1);
   EXPECT_THAT(said.err,
               HasSubstr("'trace.json' is more than is expected; what '--profile' takes is "
                         "joined to it: --profile=VALUE"));
+  EXPECT_THAT(ask({"run", relu, "trace.json", "--input", input_, "--profile"}).err,
+              HasSubstr("'trace.json' is more than is expected ("));
+}
+
+TEST_F(Look, AnInputWithoutItsOptionIsNoTrace) {
+  const std::string relu = model(files::relu_file());
+  for (const auto& words : {std::vector<std::string>{"run", relu, "x.npy", "--profile"},
+                            std::vector<std::string>{"run", relu, "--profile", "x.npy"}}) {
+    const Said said = ask(words);
+    EXPECT_EQ(said.status, 1);
+    EXPECT_THAT(said.err, HasSubstr("did you mean '--input x.npy'?"));
+    EXPECT_THAT(said.err, Not(HasSubstr("=VALUE")));
+  }
+}
+
+TEST_F(Look, TwoWaysToPrintAreRefused) {
+  const std::string relu = model(files::relu_file());
+  EXPECT_EQ(ask({"run", relu, "--input", input_, "--json", "--hash"}).status, 1);
+  EXPECT_EQ(ask({"operators", "--json", "--markdown"}).status, 1);
+}
+
+TEST_F(Look, OperatorsSaysWhatIsFast) {
+  const std::string list = ask({"operators"}).out;
+  EXPECT_THAT(list, HasSubstr(" fast since "));
+  EXPECT_THAT(list, HasSubstr(" slow since "));
+  EXPECT_THAT(list, Not(HasSubstr(" \n")));
 }
 
 }  // namespace

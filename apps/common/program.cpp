@@ -8,6 +8,7 @@
 #include <apps/common/program.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <new>
 #include <system_error>
 
 namespace commensal::apps {
@@ -79,27 +80,49 @@ std::string flag_of_value(const CLI::App& app) {
   return "";
 }
 
+/// What a word that is one too many may have been meant for. `given`: the words as they came.
+std::string hint_for(const std::string& word, const CLI::App& app,
+                     std::span<const std::string> given) {
+  constexpr std::string_view kInputs[] = {".npy",  ".npz", ".pb",  ".jpg",
+                                          ".jpeg", ".png", ".pgm", ".ppm"};
+  const auto ends = [&](std::string_view end) { return word.ends_with(end); };
+  if (app.get_option_no_throw("--input") != nullptr && std::ranges::any_of(kInputs, ends))
+    return fmt::format("; did you mean '--input {}'?", word);
+  const std::string flag = flag_of_value(app);
+  const auto at = std::ranges::find(given, word);
+  if (flag.empty() || at == given.end() || at == given.begin() || *(at - 1) != flag) return "";
+  return fmt::format("; what '{0}' takes is joined to it: {0}=VALUE", flag);
+}
+
 /// What was asked for and is not there, if that is what is wrong.
-std::string unknown_word(const CLI::App& app) {
+std::string unknown_word(const CLI::App& app, std::span<const std::string> given) {
   const auto chosen = app.get_subcommands();
-  if (!chosen.empty()) return unknown_word(*chosen.front());
+  if (!chosen.empty()) return unknown_word(*chosen.front(), given);
   const auto rest = app.remaining();
   if (rest.empty()) return "";
-  const std::string word = rest.front().substr(0, rest.front().find('='));
+  std::string word = rest.front();
   if (word.starts_with("-")) {
+    word.resize(std::min(word.size(), word.find('=')));
     return fmt::format("no option '{}'{}", word, suggestion(nearest(word, options_of(app))));
   }
   const auto inner = subcommands_of(app);
-  if (inner.empty()) {
-    const std::string flag = flag_of_value(app);
-    const std::string hint =
-        flag.empty() ? "" : fmt::format("; what '{0}' takes is joined to it: {0}=VALUE", flag);
-    return fmt::format("'{}' is more than is expected{}", word, hint);
-  }
+  if (inner.empty())
+    return fmt::format("'{}' is more than is expected{}", word, hint_for(word, app, given));
   std::string meant = nearest(word, inner);
   if (meant.empty()) meant = inner_command(word, app);
   return fmt::format("no command '{}'{}; there are {}", word, suggestion(meant),
                      fmt::join(inner, ", "));
+}
+
+/// A flag with "=" and nothing behind, which the parser takes for the flag.
+std::string empty_flag(const CLI::App& app, std::span<const std::string> given) {
+  for (const std::string& word : given) {
+    if (!word.starts_with("--") || !word.ends_with("=")) continue;
+    const CLI::Option* option = app.get_option_no_throw(word.substr(0, word.size() - 1));
+    if (option != nullptr && option->get_expected_max() == 0)
+      return fmt::format("'{}' has nothing behind it", word);
+  }
+  return "";
 }
 
 /// Runs it, and fails where what it printed did not arrive.
@@ -110,6 +133,8 @@ core::Result<int> run_checked(const Run& run) {
   } catch (const std::filesystem::filesystem_error& error) {  // a folder of another user, say
     return core::fail(core::ErrorCode::kUnavailable, "cannot look at '{}': {}",
                       error.path1().string(), error.code().message());
+  } catch (const std::bad_alloc&) {
+    return core::fail(core::ErrorCode::kResourceExhausted, "out of memory");
   } catch (const std::system_error& error) {  // of fmt::print
     if (std::ferror(stdout) == 0) throw;
     return core::fail(core::ErrorCode::kUnavailable, "cannot write standard output: {}",
@@ -138,18 +163,17 @@ CommandLine::CommandLine(const Program& program)
   }
 }
 
-int CommandLine::parse_error(const CLI::ParseError& error, bool in_json) const {
+int CommandLine::usage_error(std::string_view message, std::span<const std::string> given) const {
   std::string path(program_.name);
   const CLI::App* at = &app_;
   for (auto chosen = at->get_subcommands(); !chosen.empty(); chosen = at->get_subcommands()) {
     at = chosen.front();
     path += " " + at->get_name();
   }
-  const std::string unknown = unknown_word(app_);
-  const std::string what = unknown.empty() ? error.what() : unknown;
+  const bool in_json = std::ranges::find(given, "--json") != given.end();
   complain(in_json, path,
            {core::ErrorCode::kInvalidArgument,
-            fmt::format("{} ({} --help shows what is expected)", what, path)});
+            fmt::format("{} ({} --help shows what is expected)", message, path)});
   return 1;
 }
 
@@ -159,21 +183,24 @@ int CommandLine::run(std::vector<std::string> arguments) {
     std::ranges::rotate(arguments, arguments.begin() + 1);
     arguments.back() = "--help";
   }
-  const bool in_json = std::ranges::find(arguments, "--json") != arguments.end();
   if (arguments.front() == "version" && arguments.size() == 1) arguments.front() = "--version";
   const bool is_known = std::ranges::any_of(app_.get_subcommands({}), [&](const CLI::App* one) {
     return one->get_name() == arguments.front();
   });
   if (!is_known && !arguments.front().starts_with("-")) arguments.resize(1);  // no help for these
-  std::ranges::reverse(arguments);                                            // as CLI11 wants them
+  const std::vector<std::string> given = arguments;
+  std::ranges::reverse(arguments);  // as CLI11 wants them
   try {
     app_.parse(std::move(arguments));
   } catch (const CLI::Success& asked) {  // --help, --version
     return app_.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return parse_error(error, in_json);
+    const std::string unknown = unknown_word(app_, given);
+    return usage_error(unknown.empty() ? error.what() : unknown, given);
   }
   const CLI::App* chosen = app_.get_subcommands().front();
+  if (const std::string empty = empty_flag(*chosen, given); !empty.empty())
+    return usage_error(empty, given);
   const auto done = run_checked(runs_.at(chosen));
   if (done) return *done;
   complain(wants_json(*chosen), fmt::format("{} {}", program_.name, chosen->get_name()),

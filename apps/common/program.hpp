@@ -37,7 +37,7 @@ class CommandLine {
   CLI::App& app() { return app_; }
 
  private:
-  int parse_error(const CLI::ParseError& error, bool in_json) const;
+  int usage_error(std::string_view message, std::span<const std::string> given) const;
 
   const Program& program_;
   CLI::App app_;

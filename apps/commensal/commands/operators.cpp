@@ -30,8 +30,10 @@ core::Result<int> run(const OperatorsArguments& options) {
   for (const OperatorEntry& entry : operator_list()) {
     list.push_back(json_of(entry));
     if (options.json) continue;
-    fmt::print("{:<28} {:<26} since {:<3}{}\n", entry.domain, entry.name, entry.since,
-               entry.until == 0 ? "" : fmt::format("until {}", entry.until));
+    std::string ends = fmt::format("since {}", entry.since);
+    if (entry.until != 0) ends += fmt::format(" until {}", entry.until);
+    fmt::print("{:<28} {:<26} {:<4} {}\n", entry.domain, entry.name,
+               entry.is_fast ? "fast" : "slow", ends);
   }
   if (options.json) fmt::print("{}\n", list.dump(2));
   return 0;
@@ -41,8 +43,9 @@ core::Result<int> run(const OperatorsArguments& options) {
 
 Run declare_operators(CLI::App& app) {
   auto options = std::make_shared<OperatorsArguments>();
-  app.add_flag("--markdown", options->markdown, "Print the table of docs/operators.md");
-  app.add_flag("--json", options->json, "Print JSON");
+  CLI::Option* const markdown =
+      app.add_flag("--markdown", options->markdown, "Print the table of docs/operators.md");
+  app.add_flag("--json", options->json, "Print JSON")->excludes(markdown);
   return [options] { return run(*options); };
 }
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <apps/commensal/picture_options.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/complaint.hpp>
 #include <apps/common/inputs.hpp>
 #include <apps/common/outputs.hpp>
+#include <apps/common/progress.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/profile/profiler.hpp>
+#include <filesystem>
 #include <memory>
 
 namespace commensal::apps {
@@ -16,7 +20,8 @@ using core::Result;
 namespace {
 
 constexpr std::string_view kTableOnly = "table";
-constexpr int kProfiledRuns = 10;
+constexpr int kProfiledRuns = 10;                        // beside a first one
+constexpr std::int64_t kProfiledNsMax = 10'000'000'000;  // of all; two there are always
 
 struct RunArguments {
   std::string model;
@@ -30,31 +35,65 @@ struct RunArguments {
   bool json = false;
 };
 
+bool has_trace(const RunArguments& options) {
+  return !options.profile.empty() && options.profile != kTableOnly;
+}
+
+/// That a trace can be written where it is to be, and is in nobody's way. Known before the runs.
+Result<void> check_trace(const RunArguments& options) {
+  if (!has_trace(options)) return {};
+  const core::Path file = options.profile;
+  // What a run reads is never called so: no slip of the keyboard replaces it.
+  if (file.extension() != ".json")
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "'--profile={}': --profile alone, or --profile=FILE.json for a trace",
+                      options.profile);
+  std::error_code none;
+  for (const std::string& read : {options.model, options.reading.labels_file}) {
+    if (std::filesystem::equivalent(read, file, none))
+      return core::fail(core::ErrorCode::kInvalidArgument, "'{}' is read: a trace would replace it",
+                        options.profile);
+  }
+  const core::Path folder = std::filesystem::weakly_canonical(file, none).parent_path();
+  if (::access(folder.c_str(), W_OK | X_OK) != 0 || std::filesystem::is_directory(file, none))
+    return core::fail(core::ErrorCode::kUnavailable, "cannot write '{}'", options.profile);
+  return {};
+}
+
 // The table goes to standard error: the outputs keep standard output.
 Result<void> profile(const RunArguments& options, graph::Session& session,
                      std::span<const tensor::Value> inputs) {
   const core::SystemClock clock;
   profile::Profiler profiler(clock);
+  Progress progress("profile");
   for (int i = 0; i <= kProfiledRuns; ++i) {
+    progress.show(static_cast<std::size_t>(i), kProfiledRuns + 1);
     profiler.begin_run();
     COMMENSAL_TRY(session.run_values(inputs, {.tracer = &profiler}));
     profiler.end_run();
+    const auto& runs = profiler.runs();
+    const std::int64_t spent_ns = runs.back().end_ns - runs.front().start_ns;
+    const std::int64_t next_ns = runs.back().end_ns - runs.back().start_ns;
+    if (runs.size() >= 2 && spent_ns + next_ns > kProfiledNsMax) break;
   }
+  progress.clear();
   kernels::Peak peak;
   if (const auto isa = options.backend.isa_used()) {
     kernels::ThreadPool threads(options.backend.threads);
     COMMENSAL_ASSIGN(peak, kernels::measure_peak(*isa, threads, clock));
   }
   fmt::print(stderr, "{}", profile::profile_text(profile::profile_of(profiler, peak)));
-  if (options.profile == kTableOnly) return {};
-  if (const std::int64_t left_out = profiler.turns_left_out(); left_out > 0) {
+  if (!has_trace(options)) return {};
+  const profile::Trace trace = profile::trace_of(profiler);
+  if (trace.left_out > 0) {
     fmt::print(stderr, "'{}' has the first {} turns of nodes, {} are left out.\n", options.profile,
-               profiler.turns().size(), left_out);
+               trace.turns, trace.left_out);
   }
-  return core::save_for_user(options.profile, core::as_bytes(profile::trace_json(profiler)));
+  return core::save_for_user(options.profile, core::as_bytes(trace.json));
 }
 
 Result<int> run(RunArguments& options) {
+  COMMENSAL_TRY(check_trace(options));
   auto imported = graph::onnx::import_file(options.model);
   if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
   const graph::Graph& graph = **imported;
@@ -100,8 +139,9 @@ Run declare_run(CLI::App& app) {
   app.add_flag(fmt::format("--profile{{{}}}", kTableOnly), options->profile,
                "Run some times more and print each operator's time, GFLOP/s and GB/s on standard "
                "error; --profile=FILE.json writes a trace for Chrome or Perfetto too");
-  app.add_flag("--hash", options->hash_only, "Print each output's SHA-256 only");
-  app.add_flag("--json", options->json, "Print JSON");
+  CLI::Option* const hash =
+      app.add_flag("--hash", options->hash_only, "Print each output's SHA-256 only");
+  app.add_flag("--json", options->json, "Print JSON, hashes among it")->excludes(hash);
   return [options] { return run(*options); };
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <apps/common/bench_files.hpp>
 #include <apps/common/bench_report.hpp>
 #include <apps/common/bench_subject.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/nearest.hpp>
 #include <apps/common/progress.hpp>
 #include <apps/lab/bench_collocation.hpp>
+#include <cctype>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/collocation/guests_together.hpp>
 #include <commensal/lab/bench/operators/measure.hpp>
@@ -89,14 +92,30 @@ Result<int> bench_promise(BenchArguments& options) {
   return print_report(report, options.json);
 }
 
+/// The operator that `word` was probably meant to be; empty: none.
+std::string operator_meant(std::string_view word) {
+  std::vector<std::string> known;
+  for (const auto& pick : lab::bench::operators::picks({})) known.emplace_back(pick.op);
+  for (const auto& row : lab::bench::operators::not_measured()) {
+    for (const auto op : lab::bench::operators::names_in(row.ops)) known.emplace_back(op);
+  }
+  const auto lower = [](unsigned char letter) { return std::tolower(letter); };
+  const auto same = std::ranges::find_if(known, [&](const std::string& one) {
+    return std::ranges::equal(one, word, {}, lower, lower);
+  });
+  return same != known.end() ? *same : nearest(word, known);
+}
+
 Result<int> bench_operators(BenchArguments& options) {
   for (const std::string& op : options.operators.ops) {
     if (const auto* row = lab::bench::operators::why_not_measured(op)) {
       return core::fail(core::ErrorCode::kNotFound, "{} has no case of its own: {}", op, row->why);
     }
     if (lab::bench::operators::picks({&op, 1}).empty()) {
-      return core::fail(core::ErrorCode::kNotFound,
-                        "no case measures '{}': `commensal operators` lists names", op);
+      const std::string meant = operator_meant(op);
+      return core::fail(core::ErrorCode::kNotFound, "no case measures '{}'{}", op,
+                        meant.empty() ? "; `commensal operators` lists names"
+                                      : fmt::format("; did you mean '{}'?", meant));
     }
   }
   COMMENSAL_ASSIGN(const auto program, own_program());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/base/core/limits_outlook.hpp>
 #include <commensal/compute/graph/inner_name.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/graph/outlook.hpp>
@@ -21,10 +22,8 @@ class AtOnce final : public core::Pacer {
   bool yield() override { return false; }
 };
 
-constexpr std::int64_t kAskedBytesMax = 64 << 20;     // that a node is asked about
 constexpr std::int64_t kAskedBytesMin = 16 << 10;     // that it counts for
 constexpr std::int64_t kAskedBytesTotal = 512 << 20;  // all nodes together
-constexpr std::int64_t kAskedScratchBytesMax = 256 << 20;
 constexpr std::int64_t kOutlookOpsMax = 1 << 25;
 
 /// Asks kernels whether they serve, on zeros where no elements are known.
@@ -60,9 +59,9 @@ class Asking {
     if (!fill_outputs(known, node, call)) return std::nullopt;
     call.unknown = {};  // they have elements now
     for (const TensorType& output : call.outputs) {
-      bytes += std::min(output.bytes(), kAskedBytesMax);
+      bytes += std::min(output.bytes(), limits::kAskedBytesMax);
     }
-    if (bytes > std::min(kAskedBytesMax, bytes_left_)) return std::nullopt;
+    if (bytes > std::min(limits::kAskedBytesMax, bytes_left_)) return std::nullopt;
     bytes_left_ -= bytes;
     const std::string from =
         inputs.empty() || inputs[0] == nullptr ? std::string() : held[0].type().text() + " to ";
@@ -111,8 +110,8 @@ class Asking {
 
   const kernels::Isa isa_;
   std::int64_t bytes_left_ = kAskedBytesTotal;
-  tensor::ZeroStandIns zeros_{kAskedBytesMax};
-  tensor::Arena arena_{kAskedScratchBytesMax};
+  tensor::ZeroStandIns zeros_{limits::kAskedBytesMax};
+  tensor::Arena arena_{limits::kAskedScratchBytesMax};
   kernels::ThreadPool threads_{1};
   AtOnce at_once_;
 };

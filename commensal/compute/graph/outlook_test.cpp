@@ -100,10 +100,10 @@ TEST_F(OutlookTest, WhatDependsOnElementsOfInputsIsNotKnown) {
 
 TEST(InnerName, OfManyBytesLacksItsMiddle) {
   EXPECT_EQ(inner_name("loop/body/", "sum"), "loop/body/sum");
-  const std::string whole(kInnerNameBytesMax - 4, 'a');
+  const std::string whole(limits::kInnerNameBytesMax - 4, 'a');
   EXPECT_EQ(inner_name(whole, "1234"), whole + "1234");
   const std::string cut = inner_name(whole, "12345");
-  EXPECT_LE(cut.size(), kInnerNameBytesMax);
+  EXPECT_LE(cut.size(), limits::kInnerNameBytesMax);
   EXPECT_THAT(cut, HasSubstr("a...a"));
   EXPECT_TRUE(cut.ends_with("a12345"));
 }

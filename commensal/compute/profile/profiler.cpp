@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
+#include <commensal/compute/graph/inner_name.hpp>
 #include <commensal/compute/profile/profiler.hpp>
 
 namespace commensal::profile {
@@ -85,27 +86,31 @@ void Profiler::end_run() { runs_.back().end_ns = clock_.monotonic_ns(); }
 void Profiler::enter(const graph::Node& node, const graph::Subgraph& graph) {
   const std::int64_t began_ns = clock_.monotonic_ns();
   const std::size_t outer = places_.back();
-  const auto [found, is_new] = all_places_[outer].inner.try_emplace(&graph, all_places_.size());
-  places_.push_back(found->second);
-  if (is_new) {
-    std::string prefix = fmt::format("{}{}/{}/", all_places_[outer].prefix, node.name, graph.name);
-    all_places_.push_back({std::move(prefix), {}, {}});
+  auto& inner = all_places_[outer].inner;
+  const auto found = inner.find(Place::View(node.name, graph.name));
+  if (found != inner.end()) {
+    places_.push_back(found->second);
+  } else {
+    inner.emplace(Place::Key(node.name, graph.name), all_places_.size());
+    places_.push_back(all_places_.size());
+    const std::string name = graph::inner_name(all_places_[outer].prefix, node.name);
+    all_places_.push_back({graph::inner_name(name, fmt::format("/{}/", graph.name)), {}, {}});
   }
   runs_.back().own_ns += clock_.monotonic_ns() - began_ns;
 }
 
 std::size_t Profiler::find(const graph::Node& node, const kernels::Call& call) {
   Place& place = all_places_[places_.back()];
-  const auto [found, is_new] = place.nodes.try_emplace(&node, nodes_.size());
-  if (is_new) {
-    NodeTimes& made = nodes_.emplace_back();
-    made.name = place.prefix + node.name;
-    made.op = node.op->name;
-    made.output = call.outputs.empty() ? "" : call.outputs.front().text();
-    made.counts = counts(*node.op);
-    last_.emplace_back();
-  }
-  return found->second;
+  const auto found = place.nodes.find(Place::View(node.name, node.op->name));
+  if (found != place.nodes.end()) return found->second;
+  place.nodes.emplace(Place::Key(node.name, node.op->name), nodes_.size());
+  NodeTimes& made = nodes_.emplace_back();
+  made.name = graph::inner_name(place.prefix, node.name);
+  made.op = node.op->name;
+  made.output = call.outputs.empty() ? "" : call.outputs.front().text();
+  made.counts = counts(*node.op);
+  last_.emplace_back();
+  return nodes_.size() - 1;
 }
 
 void Profiler::look_at(std::size_t index, const graph::Node& node, const kernels::Call& call) {

@@ -7,11 +7,11 @@
 #include <commensal/compute/kernels/peak.hpp>
 #include <map>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 
 namespace commensal::profile {
 
-/// One node, however often it runs.
+/// One node, however often it runs; those of a graph that share name and operator are one.
 struct NodeTimes {
   /// Behind the nodes whose graphs it is in and their attributes: "loop_1/body/add_3".
   std::string name;
@@ -64,11 +64,19 @@ class Profiler final : public graph::Tracer {
                   std::span<const tensor::Tensor>) override;
 
  private:
-  /// A graph among a node's attributes; nodes are looked up by their addresses.
+  /// A graph among a node's attributes. What it has is looked up by names and operators: a graph
+  /// may be planned anew within a run, its nodes where others were.
   struct Place {
+    using Key = std::pair<std::string, std::string>;
+    using View = std::pair<std::string_view, std::string_view>;
+    struct Before {
+      using is_transparent = void;
+      bool operator()(const auto& a, const auto& b) const { return View(a) < View(b); }
+    };
+    using Indices = std::map<Key, std::size_t, Before>;
     std::string prefix;
-    std::unordered_map<const graph::Node*, std::size_t> nodes;
-    std::map<const graph::Subgraph*, std::size_t> inner;
+    Indices nodes;  // by name and operator
+    Indices inner;  // by the node's name and the attribute's
   };
   /// What a node had to do when it last ran.
   struct Last {
@@ -116,8 +124,12 @@ Profile profile_of(const Profiler& profiler, const kernels::Peak& peak);
 
 /// A table by operator, then one by node.
 std::string profile_text(const Profile& profile);
-/// Every run and the first turns of nodes, as Chrome's and Perfetto's trace viewers read it; how
-/// many turns are left out. Source: "Trace Event Format", complete events.
-std::string trace_json(const Profiler& profiler);
+/// Every run and the first turns of nodes, as Chrome's and Perfetto's trace viewers read it.
+/// Source: "Trace Event Format", complete events.
+struct Trace {
+  std::string json;
+  std::int64_t turns = 0, left_out = 0;
+};
+Trace trace_of(const Profiler& profiler, std::size_t bytes_max = std::size_t{64} << 20);
 
 }  // namespace commensal::profile

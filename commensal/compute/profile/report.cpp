@@ -89,15 +89,14 @@ std::string profile_text(const Profile& profile) {
     text += fmt::format("{}  {} ({}{}) {}\n", figures(row, profile), row.name, row.op,
                         turns_text(row), row.output);
   }
-  if (!plain.empty())
-    text += fmt::format("\nIn plain loops, as no fast kernel takes such calls: {}.\n", plain);
+  if (!plain.empty()) text += fmt::format("\nIn plain loops: {}.\n", plain);
   text +=
       "\nGFLOP/s: of products alone, by the direct form (a shorter one exceeds the peak). GB/s: of "
       "inputs and outputs (a cache does).\n";
   return text;
 }
 
-std::string trace_json(const Profiler& profiler) {
+Trace trace_of(const Profiler& profiler, std::size_t bytes_max) {
   const auto& runs = profiler.runs();
   const std::int64_t zero_ns = runs.empty() ? 0 : runs.front().start_ns;
   std::string events;
@@ -106,15 +105,21 @@ std::string trace_json(const Profiler& profiler) {
     add(event(i == 0 ? "first run" : fmt::format("run {}", i), "run", runs[i].start_ns - zero_ns,
               runs[i].end_ns - zero_ns, Json::object()));
   }
+  Trace trace;
   for (const Turn& turn : profiler.turns()) {
     const NodeTimes& node = profiler.nodes()[turn.node];
+    if (events.size() >= bytes_max) break;
     add(event(node.name, node.op, turn.start_ns - zero_ns, turn.end_ns - zero_ns,
               details_of(node)));
+    ++trace.turns;
   }
-  return fmt::format(
+  trace.left_out =
+      profiler.turns_left_out() + static_cast<std::int64_t>(profiler.turns().size()) - trace.turns;
+  trace.json = fmt::format(
       "{{\"displayTimeUnit\":\"ms\",\"otherData\":{{\"turns_left_out\":{}}},\"traceEvents\":[\n{}]}"
       "}\n",
-      profiler.turns_left_out(), events);
+      trace.left_out, events);
+  return trace;
 }
 
 }  // namespace commensal::profile

@@ -346,7 +346,11 @@ constexpr NotMeasured kNotMeasured[] = {
     {"Bernoulli|Multinomial|RandomNormal|RandomNormalLike|RandomUniform|RandomUniformLike",
      "the peer's numbers are others"},
     {"Constant|BlackmanWindow|HammingWindow|HannWindow|MelWeightMatrix", "folded by both"},
-    {"NegativeLogLikelihoodLoss|SoftmaxCrossEntropyLoss", "training"},
+    {"NegativeLogLikelihoodLoss|SoftmaxCrossEntropyLoss|Adagrad|Adam|Momentum", "training"},
+    {"ArrayFeatureExtractor|Binarizer|CategoryMapper|FeatureVectorizer|Imputer|LabelEncoder|"
+     "LinearClassifier|LinearRegressor|Normalizer|OneHotEncoder|SVMClassifier|SVMRegressor|Scaler|"
+     "TreeEnsemble|TreeEnsembleClassifier|TreeEnsembleRegressor",
+     "of ai.onnx.ml: no model of the bench imports it"},
     {"Dropout", "a copy in inference, which both leave out"},
     {"Scatter|Upsample", "old names of ScatterElements and Resize"},
 };

@@ -26,7 +26,7 @@ struct Case {
 };
 std::span<const Case> case_table();
 
-/// Operators of the default domain that no row names, as rows name theirs, and why.
+/// Operators that no row names, as rows name theirs, and why.
 struct NotMeasured {
   std::string_view ops, why;
 };

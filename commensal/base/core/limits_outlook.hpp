@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Bounds of what is said of a model that does not run, or of the nodes inside its nodes.
+namespace commensal::limits {
+
+inline constexpr std::size_t kInnerNameBytesMax = 256;            // shown of a nested node's name
+inline constexpr std::int64_t kAskedBytesMax = 64 << 20;          // that a kernel is asked about
+inline constexpr std::int64_t kAskedScratchBytesMax = 256 << 20;  // that it may take for that
+
+}  // namespace commensal::limits
