@@ -3,6 +3,7 @@
 #include <array>
 #include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/batching.hpp>
+#include <commensal/compute/graph/place_of.hpp>
 #include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/kernels/batching/rules.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
@@ -39,10 +40,6 @@ struct Fact {
   bool depends_on_rows() const { return wild || !marks.empty(); }
 };
 
-std::string place_of(const Node& node, const std::string& what) {
-  return fmt::format("node '{}' ({}) {}", node.name, node.op->name, what);
-}
-
 /// Gives up after so many pieces of work.
 class Patience final : public core::Pacer {
  public:
@@ -71,7 +68,7 @@ class Analysis {
     }
     for (const auto& [id, value] : graph_.initialisers) fact(id).values.fill(value);
     for (const Node& node : graph_.nodes) {
-      if (auto why = step(node); !why.empty()) return place_of(node, why);
+      if (auto why = step(node); !why.empty()) return fmt::format("{} {}", place_of(node), why);
     }
     for (const ValueId id : graph_.outputs) {
       if (!fact(id).batched) {

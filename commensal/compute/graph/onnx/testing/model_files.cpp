@@ -27,11 +27,10 @@ void add_whole(::onnx::ModelProto& model, const char* name, const std::vector<st
   for (const std::int64_t value : values) made->add_int64_data(value);
 }
 
-/// One turn of a loop: c = tanh(a a).
-void fill_turn(::onnx::GraphProto* graph) {
-  graph->set_name("turn");
-  const auto port = [](::onnx::ValueInfoProto* info, const char* name, int type) {
-    info->set_name(name);
+/// What a turn of a loop that carries `a` is given and gives, each name followed by `suffix`.
+void add_turn_ports(::onnx::GraphProto* graph, const std::string& suffix) {
+  const auto port = [&](::onnx::ValueInfoProto* info, const char* name, int type) {
+    info->set_name(name + suffix);
     info->mutable_type()->mutable_tensor_type()->set_elem_type(type);
   };
   port(graph->add_input(), "turn", ::onnx::TensorProto::INT64);
@@ -39,6 +38,12 @@ void fill_turn(::onnx::GraphProto* graph) {
   port(graph->add_input(), "a", ::onnx::TensorProto::FLOAT);
   port(graph->add_output(), "after", ::onnx::TensorProto::BOOL);
   port(graph->add_output(), "c", ::onnx::TensorProto::FLOAT);
+}
+
+/// One turn of a loop: c = tanh(a a).
+void fill_turn(::onnx::GraphProto* graph) {
+  graph->set_name("turn");
+  add_turn_ports(graph, "");
   const auto add = [&](const char* op, const std::vector<std::string>& from, const char* to) {
     auto* node = graph->add_node();
     node->set_op_type(op);
@@ -55,15 +60,7 @@ void fill_turn(::onnx::GraphProto* graph) {
 void fill_level(::onnx::GraphProto* graph, int levels, const std::string& name) {
   const auto named = [&](const char* what) { return fmt::format("{}_{}", what, levels); };
   graph->set_name("level");
-  const auto port = [&](::onnx::ValueInfoProto* info, const char* what, int type) {
-    info->set_name(named(what));
-    info->mutable_type()->mutable_tensor_type()->set_elem_type(type);
-  };
-  port(graph->add_input(), "turn", ::onnx::TensorProto::INT64);
-  port(graph->add_input(), "before", ::onnx::TensorProto::BOOL);
-  port(graph->add_input(), "a", ::onnx::TensorProto::FLOAT);
-  port(graph->add_output(), "after", ::onnx::TensorProto::BOOL);
-  port(graph->add_output(), "c", ::onnx::TensorProto::FLOAT);
+  add_turn_ports(graph, fmt::format("_{}", levels));
   auto* on = graph->add_node();
   on->set_op_type("Identity");
   on->add_input(named("before"));
