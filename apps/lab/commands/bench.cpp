@@ -140,8 +140,9 @@ Result<int> bench_operators(BenchArguments& options) {
 
 void declare_operators(CLI::App& app, BenchArguments& options) {
   app.add_option("--operators", options.operators.ops, "Names; default: all")->delimiter(',');
-  CLI::Option* const quick = app.add_flag("--quick", options.operators_quick,
-                                          "An operator's first case alone, 3 repeats, 10 minutes");
+  CLI::Option* const quick =
+      app.add_flag("--quick", options.operators_quick,
+                   "An operator's first case alone, 3 repeats, a quarter of an hour");
   app.add_option("--threads", options.operators.threads, "Numbers of threads")
       ->delimiter(',')
       ->check(CLI::Range(1, limits::kThreadsMax))
@@ -267,7 +268,7 @@ Run declare_lab_bench(CLI::App& app) {
   declare_promise(*promise, *options);
   CLI::App* operators = app.add_subcommand("operators",
                                            "Each operator of networks beside ONNX Runtime (npm ci "
-                                           "in tests/peer), in some 20 minutes; exit "
+                                           "in tests/peer), in about an hour; exit "
                                            "status 2 if a bar is missed");
   declare_operators(*operators, *options);
   CLI::App* subject = declare_bench_subject(app);
