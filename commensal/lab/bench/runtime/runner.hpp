@@ -17,7 +17,7 @@ struct InputFile {
 
 /// Who times runs of a runtime that is driven from another language, which hands inputs and outputs
 /// over: that language; the same less what it takes, measured when the model is loaded; or the
-/// runtime itself, which costs each node some microseconds.
+/// runtime itself, whose profiler adds to its time: some 20 us to a run, some to each node.
 enum class Clock { kLanguage, kNet, kOwn };
 
 struct Loading {
@@ -28,7 +28,8 @@ struct Loading {
 
 /// A runtime in another process, driven by one JSON object a line:
 ///   {"do": "feed", "inputs": [{"name", "dtype", "shape", "file"}]}   -> {}
-///   {"do": "load", "model", "threads", "clock"} -> {"session_seconds", "answer_seconds"}
+///   {"do": "load", "model", "threads", "clock"} -> {"session_seconds", "answer_seconds",
+///                                "language_seconds"}, the last where clock is "net"
 ///   {"do": "run", "count"}                   -> {"seconds": [...], "cpu_seconds": [...]}
 ///   {"do": "outputs", "folder"}              -> {"outputs": [as inputs above]}, written there
 /// Any answer may be {"error": "one line"} instead. `load` runs the model once; who has but one
