@@ -48,7 +48,8 @@ struct Folded {
                                  Isa isa) {
     Folded made;
     COMMENSAL_ASSIGN(made.folding, ref::Folding::of(call, std::move(axes), true, noop));
-    if (call.in(0).dtype() == DType::kFloat32 && !made.folding.identity &&
+    const DType dtype = call.in(0).dtype();
+    if ((dtype == DType::kFloat32 || is_half(dtype)) && !made.folding.identity &&
         call.in(0).elements() > 0 && FoldPieces::suit(made.folding)) {
       made.pieces.emplace(made.folding, isa);
     }
@@ -64,27 +65,39 @@ struct Folded {
   }
 };
 
-core::Result<bool> reduced(const Reduction& what, const Call& call, Outputs outputs,
-                           Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto folded,
-                   call.memo.of([&] { return Folded::of(call, what.axes_since, ws.isa); }));
-  if (!folded->pieces) return false;
+/// Calls fn(folded, call, outputs, ws), in binary32. `folded` is of the call as it came: a call on
+/// binary32 is another one in each run.
+template <class Fn>
+core::Result<void> serve_folded(const Folded& folded, const Judge& judge, const Call& call,
+                                Outputs outputs, Workspace& ws, const Fn& fn) {
+  if (!folded.pieces) return judge.best()(call, outputs, ws);
+  return serve(call, outputs, ws, judge,
+               [&](const Call& own, Outputs made, Workspace& space) -> core::Result<bool> {
+                 fn(folded, own, made, space);
+                 return true;
+               });
+}
+
+void run_reduction(const Reduction& what, const Folded& folded, const Call& call, Outputs outputs,
+                   Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
-  const FoldPieces& pieces = *folded->pieces;
-  const auto count = static_cast<float>(folded->folding.count());
+  const FoldPieces& pieces = *folded.pieces;
+  const auto count = static_cast<float>(folded.folding.count());
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
   pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
     pieces.fold(pulse, what.fold, x, piece, nullptr, y + piece.output);
     finish(kernels, what.then, count, y + piece.output, piece.count);
   });
-  return true;
 }
 core::Result<void> reduce(const Reduction& what, const Judge& judge, const Call& call,
                           Outputs outputs, Workspace& ws) {
-  return serve(call, outputs, ws, judge, [&what](const Call& own, Outputs made, Workspace& space) {
-    return reduced(what, own, made, space);
-  });
+  COMMENSAL_ASSIGN(const auto folded,
+                   call.memo.of([&] { return Folded::of(call, what.axes_since, ws.isa); }));
+  const auto run = [&](const Folded& of, const Call& own, Outputs made, Workspace& space) {
+    run_reduction(what, of, own, made, space);
+  };
+  return serve_folded(*folded, judge, call, outputs, ws, run);
 }
 
 }  // namespace
@@ -197,7 +210,8 @@ class LogSumExp {
 };
 
 /// Where the largest (smallest) is. A row is gone through twice: what it is, then where.
-core::Result<bool> placed(bool largest, const Call& call, Outputs outputs, Workspace& ws) {
+core::Result<void> places(bool largest, const Judge& judge, const Call& call, Outputs outputs,
+                          Workspace& ws) {
   const auto parsed = [&]() -> core::Result<Folded> {
     COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", 0));
     COMMENSAL_ASSIGN(const std::int64_t last, call.attributes->integer("select_last_index", 0));
@@ -206,40 +220,32 @@ core::Result<bool> placed(bool largest, const Call& call, Outputs outputs, Works
     return made;
   };
   COMMENSAL_ASSIGN(const auto folded, call.memo.of(parsed));
-  if (!folded->pieces) return false;
-  const FoldPieces& pieces = *folded->pieces;
-  const float* const x = call.in(0).data<float>().data();
-  std::int64_t* const y = outputs[0].mutable_data<std::int64_t>().data();
-  pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
-    pieces.places(pulse, largest, x, piece, y + piece.output);
-  });
-  return true;
-}
-core::Result<void> places(bool largest, const Judge& judge, const Call& call, Outputs outputs,
-                          Workspace& ws) {
-  return serve(call, outputs, ws, judge,
-               [largest](const Call& own, Outputs made, Workspace& space) {
-                 return placed(largest, own, made, space);
-               });
+  const auto run = [largest](const Folded& of, const Call& own, Outputs made, Workspace& space) {
+    const FoldPieces& pieces = *of.pieces;
+    const float* const x = own.in(0).data<float>().data();
+    std::int64_t* const y = made[0].mutable_data<std::int64_t>().data();
+    pieces.run(space.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
+      pieces.places(pulse, largest, x, piece, y + piece.output);
+    });
+  };
+  return serve_folded(*folded, judge, call, outputs, ws, run);
 }
 
-core::Result<bool> log_sum_exp(const Call& call, Outputs outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto folded, call.memo.of([&] { return Folded::of(call, 18, ws.isa); }));
-  if (!folded->pieces) return false;
-  const FoldPieces& pieces = *folded->pieces;
+void run_log_sum_exp(const Folded& folded, const Call& call, Outputs outputs, Workspace& ws) {
+  const FoldPieces& pieces = *folded.pieces;
   const LogSumExp op(pieces, call.in(0).data<float>().data(), ws.isa);
   float* const y = outputs[0].mutable_data<float>().data();
   pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
     std::vector<float> scratch(static_cast<std::size_t>(pieces.across() ? LogSumExp::kFloats : 0));
     op.run(pulse, piece, y + piece.output, scratch.data());
   });
-  return true;
 }
 
 }  // namespace
 
 core::Result<void> reduce_log_sum_exp(const Call& call, Outputs outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kReduceLogSumExp, log_sum_exp);
+  COMMENSAL_ASSIGN(const auto folded, call.memo.of([&] { return Folded::of(call, 18, ws.isa); }));
+  return serve_folded(*folded, ref::kReduceLogSumExp, call, outputs, ws, run_log_sum_exp);
 }
 
 core::Result<void> arg_max(const Call& call, Outputs outputs, Workspace& ws) {
