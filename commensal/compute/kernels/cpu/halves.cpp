@@ -56,7 +56,9 @@ core::Result<bool> in_binary32(const Call& call, std::span<Tensor> outputs, Work
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (own_ws.packed != nullptr && packed.has(i)) inputs[i] = nullptr;
     if (inputs[i] == nullptr || !is_half(inputs[i]->dtype())) continue;
-    COMMENSAL_ASSIGN(wide[i], widened(*inputs[i], ws));
+    auto made = widened(*inputs[i], ws);
+    if (!made) return false;  // no room: the judge has them as they are
+    wide[i] = *std::move(made);
     inputs[i] = &wide[i];
   }
   Call own = call;
@@ -66,7 +68,9 @@ core::Result<bool> in_binary32(const Call& call, std::span<Tensor> outputs, Work
     if (!is_half(made[i].dtype())) continue;
     const TensorType type{DType::kFloat32, made[i].shape()};
     if (i < own.outputs.size()) own.outputs[i] = type;
-    COMMENSAL_ASSIGN(made[i], Tensor::allocate(ws.arena, type));
+    auto room = Tensor::allocate(ws.arena, type);
+    if (!room) return false;
+    made[i] = *std::move(room);
   }
   COMMENSAL_ASSIGN(const bool served, serve(own, made, own_ws));
   for (std::size_t i = 0; i < made.size() && served; ++i) {

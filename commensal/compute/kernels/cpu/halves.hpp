@@ -28,8 +28,8 @@ inline std::uint16_t* half_bits(Tensor& t) {
 /// What serves the same call on binary32; false: it does not, and left the outputs alone.
 using ServeFn = std::function<core::Result<bool>(const Call&, std::span<Tensor>, Workspace&)>;
 /// Serves a call whose 16-bit floats have become binary32, and rounds its outputs. The inputs
-/// `packed` are null there where ws.packed has them, which is handed on for those alone. Error:
-/// kResourceExhausted, and those of `serve`.
+/// `packed` are null there where ws.packed has them, which is handed on for those alone. False too
+/// where the arena has no room for them. Error: those of `serve`.
 core::Result<bool> in_binary32(const Call& call, std::span<Tensor> outputs, Workspace& ws,
                                const ServeFn& serve, kernels::Places packed = {});
 /// The same where input 0 is of 16-bit floats, else `fn` at once; what is not served goes to the

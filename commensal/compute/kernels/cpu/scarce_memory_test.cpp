@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls whose arena has no room for what the fast kernels would like to have: they are served.
+#include <array>
+#include <commensal/compute/kernels/cpu/testing/equality.hpp>
+#include <commensal/compute/tensor/float16.hpp>
+
+namespace commensal::kernels::cpu {
+namespace {
+
+using namespace testing;
+using tensor::Float16;
+using tensor::Shape;
+
+Tensor halves_of(const Tensor& from) {
+  std::vector<Float16> made;
+  for (const float one : from.data<float>()) made.push_back(tensor::to_float16(one));
+  return Tensor::of<Float16>(from.shape(), made);
+}
+
+/// With an arena of so many bytes.
+void expect_served_in(std::int64_t bytes, const Case& test) {
+  SCOPED_TRACE(fmt::format("{} in {} bytes", test.name, bytes));
+  for (const Isa isa : available_isas()) {
+    CaseRunner(test).compare_with([&](const Operator& op, const Call& call, auto outputs) {
+      ThreadPool pool(3);
+      tensor::Arena arena(bytes);
+      Workspace ws{arena, pool, isa, nullptr};
+      return op.fast()(call, outputs, ws);
+    });
+  }
+}
+
+TEST(ScarceMemory, HalvesThatCannotBecomeBinary32) {
+  const Tensor x = halves_of(random_tensor({40, 50}, 5, Values::kSpecial));
+  for (const std::string_view name : {"ReduceSum", "ReduceMax", "ReduceLogSumExp", "ArgMax"}) {
+    // For neither, for the input only, for both.
+    for (const std::int64_t bytes : {0, 8192, 1 << 20}) {
+      expect_served_in(bytes, {.name = name, .attributes = {}, .inputs = {x}, .constants = {}});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace commensal::kernels::cpu
