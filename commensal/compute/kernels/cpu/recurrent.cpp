@@ -24,17 +24,19 @@ struct PackedLayer final : Packed {
 
 /// The elements of one direction's W or R, widened into `wide` where they are of 16 bits.
 const float* weights_of(const Call& call, Isa isa, Input input, std::int64_t d,
-                        std::vector<float>& wide) {
+                        std::unique_ptr<AlignedFloats>& wide) {
   const Tensor& all = call.in(input);
-  const std::int64_t depth = all.shape()[2], rows = all.shape()[1], count = rows * depth;
+  const std::int64_t count = all.shape().elements(1, 3);
   if (!is_half(all.dtype())) return all.data<float>().data() + d * count;
   const HalfKernels halves = half_kernels_for(isa, all.dtype());
-  wide.resize(static_cast<std::size_t>(count));
-  for (std::int64_t row = 0; row < rows; ++row) {
-    halves.widen(half_bits(all) + d * count + row * depth, wide.data() + row * depth, depth);
-    call.pulse(depth);
+  if (wide == nullptr) wide = std::make_unique<AlignedFloats>(count);
+  constexpr std::int64_t kPiece = 1 << 14;
+  for (std::int64_t at = 0; at < count; at += kPiece) {
+    const std::int64_t part = std::min(kPiece, count - at);
+    halves.widen(half_bits(all) + d * count + at, wide->data() + at, part);
+    call.pulse(part);
   }
-  return wide.data();
+  return wide->data();
 }
 
 std::shared_ptr<const PackedLayer> packed_layer(const Call& call, Cell cell, Isa isa) {
@@ -45,7 +47,7 @@ std::shared_ptr<const PackedLayer> packed_layer(const Call& call, Cell cell, Isa
   const auto columns = [&](const float* from, std::int64_t depth, std::int64_t count) {
     return PackedColumns(call.pulse, kernels, from, depth, count, 1, depth);
   };
-  std::vector<float> wide_w, wide_r;
+  std::unique_ptr<AlignedFloats> wide_w, wide_r;
   for (std::int64_t d = 0; d < w[0]; ++d) {
     const float* const of_x = weights_of(call, isa, kW, d, wide_w);
     const float* const of_h = weights_of(call, isa, kR, d, wide_r);
@@ -74,15 +76,6 @@ core::Result<std::shared_ptr<const Packed>> pack(const Call& call, Cell cell, Is
   return packed_layer(call, cell, isa);
 }
 
-/// What all directions of a call share.
-struct Layer {
-  const Call& call;
-  const Setting& setting;
-  const Moments& moments;
-  const Elements& elements;
-  Workspace& ws;
-};
-
 /// One direction of a call. Rows of states are in the order of Moments.
 class Run {
  public:
@@ -105,14 +98,17 @@ class Run {
   /// Memory, and the products with all of x. Error: kResourceExhausted.
   core::Result<void> prepare(const Rows& x) {
     const std::int64_t state = setting_.batch * units_, rows = layer_.moments.rows();
+    const std::int64_t of_lstm = setting_.cell == Cell::kLstm ? state : 0;
+    const std::int64_t of_gru = setting_.cell == Cell::kGru ? state : 0;
+    const std::int64_t packed = std::min(setting_.batch, rows_at_once());
     struct Part {
       float** at;
       std::int64_t floats;
     };
     const Part parts[] = {
         {&sums_, rows * columns_}, {&h_, state},
-        {&cell_, state},           {&reset_, state},
-        {&apart_, state},          {&panels_, packed_rows_floats(kernels_, setting_.batch, units_)},
+        {&cell_, of_lstm},         {&reset_, of_gru},
+        {&apart_, of_gru},         {&panels_, packed_rows_floats(kernels_, packed, units_)},
         {&biases_, 2 * columns_},  {&peepholes_, 3 * units_}};
     constexpr std::int64_t kLine = 16;  // floats: each part begins one
     std::int64_t all = 0;
@@ -158,16 +154,19 @@ class Run {
       layer_.elements.read(kPeephole, 3 * d_ * units_, 3 * units_, peepholes_);
     }
     read_states(kHidden, h_);
-    read_states(kCell, cell_);
+    if (setting_.cell == Cell::kLstm) read_states(kCell, cell_);
   }
   void read_states(Input input, float* to) {
-    std::fill_n(to, setting_.batch * units_, 0.0f);
-    if (!layer_.call.has(input)) return;
+    const bool given = layer_.call.has(input);
     for (std::int64_t rank = 0; rank < setting_.batch; ++rank) {
       float* const row = to + rank * units_;
-      layer_.elements.read(input, setting_.state_row(d_, layer_.moments.item(rank)) * units_,
-                           units_, row);
-      unary(Unary::kStore)(row, row, units_, {});  // an item of no steps shows it
+      if (given) {
+        layer_.elements.read(input, setting_.state_row(d_, layer_.moments.item(rank)) * units_,
+                             units_, row);
+        unary(Unary::kStore)(row, row, units_, {});  // an item of no steps shows it
+      } else {
+        std::fill_n(row, units_, 0.0f);
+      }
       pulse_(units_);
     }
   }
@@ -202,15 +201,27 @@ class Run {
     functions_[which](sums, to, count);
   }
 
+  /// How many rows of h are packed, and multiplied, without a pause: whole panels.
+  std::int64_t rows_at_once() const {
+    constexpr std::int64_t kElements = 1 << 17, kRowsMax = 1 << 13;
+    const std::int64_t rows = std::min(kElements / std::max<std::int64_t>(units_, 1), kRowsMax);
+    return std::max<std::int64_t>(rows / kernels_.tile_rows, 1) * kernels_.tile_rows;
+  }
   /// Rows of h (or r * h) with `columns` columns: to c, a row of which is `c_step` long.
   void product(const float* h, std::int64_t rows, const PackedColumns& with, std::int64_t columns,
                bool resume, float* c, std::int64_t c_step) {
     const float* const right = with.block(0, units_, 0, 0, nullptr).data;
-    if (rows > 1) {
-      const Rows left = pack_rows(kernels_, h, rows, units_, units_, 1, panels_);
-      return multiply_packed(kernels_, pulse_,
-                             {left.data, right, rows, columns, units_, resume, false}, c, c_step);
+    if (rows == 1) return row_product(h, right, columns, resume, c);
+    for (std::int64_t row = 0; row < rows; row += rows_at_once()) {
+      const std::int64_t some = std::min(rows_at_once(), rows - row);
+      const Rows left = pack_rows(kernels_, h + row * units_, some, units_, units_, 1, panels_);
+      pulse_(some * units_);
+      multiply_packed(kernels_, pulse_, {left.data, right, some, columns, units_, resume, false},
+                      c + row * c_step, c_step);
     }
+  }
+  void row_product(const float* h, const float* right, std::int64_t columns, bool resume,
+                   float* c) {
     for (std::int64_t j = 0; j < columns; j += kernels_.tile_columns) {  // h as it lies
       GemmPanel g;
       g.a = h;
@@ -218,7 +229,6 @@ class Run {
       g.b = right + j * units_;
       g.b_step = kernels_.tile_columns;
       g.c = c + j;
-      g.c_step = c_step;
       g.rows = 1;
       g.depth = units_;
       g.columns = static_cast<int>(std::min<std::int64_t>(kernels_.tile_columns, columns - j));
@@ -274,6 +284,7 @@ class Run {
       add_biases(row, 0, 2 * units_);
       gate(0, row, row, 2 * units_);
       if (!linear) multiplied(r, h_ + i * units_, reset_ + i * units_);
+      pulse_(2 * units_);
     }
     if (!linear) {
       product(reset_, items, *weights_.candidate, units_, true, sums + 2 * units_, columns_);
@@ -309,45 +320,36 @@ class Run {
   float *panels_ = nullptr, *biases_ = nullptr, *peepholes_ = nullptr;
 };
 
-/// x in panels, to `panels`, moment by moment.
-core::Result<Rows> pack_x(const Layer& layer, float* panels) {
-  const CpuKernels& kernels = kernels_for(layer.ws.isa);
-  const std::int64_t rows = layer.moments.rows(), width = layer.setting.width;
-  const std::int64_t height = kernels.tile_rows;
-  COMMENSAL_TRY(run_with_scratch(
-      layer.ws, ceil_div(rows, height), height * width, [&](std::int64_t i, float* scratch) {
-        const std::int64_t first = i * height, count = std::min(height, rows - first);
-        for (std::int64_t r = 0; r < count; ++r) {
-          layer.elements.read(kX, layer.moments.x_row(first + r) * width, width,
-                              scratch + r * width);
-        }
-        pack_rows(kernels, scratch, count, width, width, 1, panels + first * width);
-      }));
-  return Rows{panels, width * height, height};
+/// Error: kResourceExhausted, before anything is written.
+core::Result<void> run(const Call& call, std::span<Tensor> outputs, Workspace& ws,
+                       const Setting& setting) {
+  std::shared_ptr<const PackedLayer> made;  // where the weights are not constant
+  if (ws.packed == nullptr) made = packed_layer(call, setting.cell, ws.isa);
+  const auto& packed = ws.packed == nullptr ? *made : static_cast<const PackedLayer&>(*ws.packed);
+  const Moments moments(setting, call);
+  const Elements elements(call, ws.isa);
+  const Layer shared{call, setting, moments, elements, ws};
+  const std::int64_t floats =
+      packed_rows_floats(kernels_for(ws.isa), moments.rows(), setting.width);
+  COMMENSAL_ASSIGN(const auto panels, floats_from(ws.arena, std::max<std::int64_t>(floats, 1)));
+  COMMENSAL_ASSIGN(const Rows x, pack_x(shared, panels.get()));
+  std::vector<Run> runs;
+  for (std::int64_t d = 0; d < setting.directions; ++d) {
+    runs.emplace_back(shared, packed.directions[static_cast<std::size_t>(d)], d);
+    COMMENSAL_TRY(runs.back().prepare(x));
+  }
+  ws.threads.run(setting.directions,
+                 [&](std::int64_t d) { runs[static_cast<std::size_t>(d)].run(outputs); });
+  return {};
 }
 
 core::Result<void> layer(const Call& call, std::span<Tensor> outputs, Workspace& ws, Cell cell,
                          const Judge& judge) {
   if (call.in(kX).elements() == 0) return judge.best()(call, outputs, ws);
   COMMENSAL_ASSIGN(const auto setting, call.memo.of([&] { return Setting::of(call, cell); }));
-  std::shared_ptr<const PackedLayer> made;  // where the weights are not constant
-  if (ws.packed == nullptr) made = packed_layer(call, cell, ws.isa);
-  const auto& packed = ws.packed == nullptr ? *made : static_cast<const PackedLayer&>(*ws.packed);
-  const Moments moments(*setting, call);
-  const Elements elements(call, ws.isa);
-  const Layer shared{call, *setting, moments, elements, ws};
-  const std::int64_t floats =
-      packed_rows_floats(kernels_for(ws.isa), moments.rows(), setting->width);
-  COMMENSAL_ASSIGN(const auto panels, floats_from(ws.arena, std::max<std::int64_t>(floats, 1)));
-  COMMENSAL_ASSIGN(const Rows x, pack_x(shared, panels.get()));
-  std::vector<Run> runs;
-  for (std::int64_t d = 0; d < setting->directions; ++d) {
-    runs.emplace_back(shared, packed.directions[static_cast<std::size_t>(d)], d);
-    COMMENSAL_TRY(runs.back().prepare(x));
-  }
-  ws.threads.run(setting->directions,
-                 [&](std::int64_t d) { runs[static_cast<std::size_t>(d)].run(outputs); });
-  return {};
+  auto done = run(call, outputs, ws, *setting);
+  if (done || done.error().code != core::ErrorCode::kResourceExhausted) return done;
+  return judge.best()(call, outputs, ws);  // which needs no sums of all moments
 }
 
 }  // namespace

@@ -93,6 +93,20 @@ TEST(EqualityRecurrent, SequencesOfAnyLength) {
   }
 }
 
+// More than is packed at once of x, or of h.
+TEST(EqualityRecurrent, ManyItemsAndLongRows) {
+  for (const std::string_view name : kNames) {
+    check({.name = name, .seq = 2, .batch = 3, .width = 5001, .units = 2});
+    check({.name = name, .seq = 1, .batch = 8300, .width = 1, .units = 2, .direction = "reverse"});
+    Layer layer{.name = name, .seq = 3, .batch = 9001, .width = 1, .units = 1};
+    for (std::int64_t i = 0; i < layer.batch; ++i) {
+      layer.lengths.push_back(static_cast<std::int32_t>(i * 7919 % 4));
+    }
+    check(layer);
+  }
+  check({.name = "GRU", .seq = 1, .batch = 150, .width = 1, .units = 900});
+}
+
 TEST(EqualityRecurrent, EveryKindOfValue) {
   for (const std::string_view name : kNames) {
     for (const Values values : {Values::kSpecial, Values::kTiny}) {

@@ -40,5 +40,20 @@ TEST(ScarceMemory, HalvesThatCannotBecomeBinary32) {
   }
 }
 
+TEST(ScarceMemory, RecurrentLayers) {
+  const std::pair<std::string_view, std::int64_t> all[] = {{"RNN", 1}, {"GRU", 3}, {"LSTM", 4}};
+  for (const auto& [name, gates] : all) {
+    Case test{.name = name,
+              .opset = 14,
+              .attributes = {},
+              .inputs = {random_tensor({6, 5, 7}, 1), random_tensor({2, gates * 9, 7}, 2),
+                         random_tensor({2, gates * 9, 9}, 3)},
+              .constants = {}};
+    test.attributes.set("direction", std::string("bidirectional"));
+    // For neither, for x in panels, for one direction, for all.
+    for (const std::int64_t bytes : {0, 2048, 12288, 1 << 20}) expect_served_in(bytes, test);
+  }
+}
+
 }  // namespace
 }  // namespace commensal::kernels::cpu
