@@ -55,5 +55,39 @@ TEST(ScarceMemory, RecurrentLayers) {
   }
 }
 
+Case top_of(const Shape& shape, std::int64_t k) {
+  return {.name = "TopK",
+          .opset = 11,
+          .attributes = {},
+          .inputs = {random_tensor(shape, 3, Values::kSpecial),
+                     Tensor::of<std::int64_t>({1}, std::span(&k, 1))},
+          .constants = {},
+          .outputs = 2};
+}
+
+TEST(ScarceMemory, TopK) {
+  const Case all[] = {top_of({40, 3000}, 1400), top_of({1, 100003}, 900)};
+  for (const Case& test : all) {
+    // For no thread, for one, for all.
+    for (const std::int64_t bytes : {0, 40000, 1 << 20}) expect_served_in(bytes, test);
+  }
+}
+
+TEST(ScarceMemory, TopKAsksTheArenaForWhatItKeeps) {
+  const std::int64_t k = 1400;
+  const Case test = top_of({40, 3000}, k);
+  for (const Isa isa : available_isas()) {
+    CaseRunner(test).compare_with([&](const Operator& op, const Call& call, auto outputs) {
+      ThreadPool pool(3);
+      tensor::Arena arena(1 << 20);
+      Workspace ws{arena, pool, isa, nullptr};
+      core::Result<void> done = op.fast()(call, outputs, ws);
+      EXPECT_GE(arena.bytes_peak(), pool.threads() * k * 8);
+      EXPECT_EQ(arena.bytes_in_use(), 0);
+      return done;
+    });
+  }
+}
+
 }  // namespace
 }  // namespace commensal::kernels::cpu

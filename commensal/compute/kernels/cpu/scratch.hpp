@@ -15,17 +15,20 @@ inline core::Result<std::shared_ptr<float>> floats_from(tensor::Arena& arena, st
 }
 
 /// Calls task(i, scratch) once for every i in [0, count), on the pool's threads; tasks that run at
-/// the same time have different scratches of `floats` floats. Error: kResourceExhausted, before
-/// any task has run.
+/// the same time have different scratches of `floats` floats: where there is no room for as many as
+/// there are threads, fewer work. Error: kResourceExhausted, before any task has run.
 template <class Task>
 core::Result<void> run_with_scratch(Workspace& ws, std::int64_t count, std::int64_t floats,
                                     const Task& task) {
-  const auto slots = std::min<std::int64_t>(count, ws.threads.threads());
-  std::vector<std::shared_ptr<float>> scratches(
-      static_cast<std::size_t>(std::max<std::int64_t>(slots, 0)));
-  for (auto& scratch : scratches) {
-    COMMENSAL_ASSIGN(scratch, floats_from(ws.arena, floats));
+  const auto wanted = std::min<std::int64_t>(count, ws.threads.threads());
+  std::vector<std::shared_ptr<float>> scratches;
+  while (std::ssize(scratches) < wanted) {
+    auto scratch = floats_from(ws.arena, floats);
+    if (!scratch && scratches.empty()) return tl::unexpected(std::move(scratch.error()));
+    if (!scratch) break;
+    scratches.push_back(*std::move(scratch));
   }
+  const auto slots = std::ssize(scratches);
   if (slots == 0) return {};
   Shares shares(count, static_cast<int>(slots));
   ws.threads.run(slots, [&](std::int64_t slot) {
