@@ -35,15 +35,17 @@ Prepared::ProgramResult Prepared::plain(const kernels::ThreadPool* host) {
 std::shared_ptr<const Graph> Prepared::optimised(Plan& plan,
                                                  const kernels::ThreadPool* host) const {
   if (!is_inner_) return optimise::optimised(*graph_, plan.inputs, host);
-  plan.share.give_back();  // who was stopped has taken it already
   const PackCache::InnerPlans& left = cache_->inner_plans();
   const auto nodes = static_cast<std::int64_t>(graph_->nodes.size());
   if (left.nodes_left < nodes) return nullptr;
   const std::int64_t ops_max = std::max<std::int64_t>(left.ops_left, 0);
-  std::int64_t ops_left = ops_max;
-  auto made = optimise::optimised(*graph_, plan.inputs, host, ops_left);
-  plan.share.take(nodes, ops_max - ops_left);
-  return made;
+  struct Taking {  // where it is stopped too
+    ~Taking() { share.take(nodes, ops_max - ops_left); }
+    Share& share;
+    const std::int64_t nodes, ops_max;
+    std::int64_t ops_left;
+  } taking{plan.share, nodes, ops_max, ops_max};
+  return optimise::optimised(*graph_, plan.inputs, host, taking.ops_left);
 }
 
 Prepared::ProgramResult Prepared::make(Plan& plan, const kernels::ThreadPool* host) {
@@ -59,7 +61,11 @@ Prepared::Settling::~Settling() {
   {
     const std::lock_guard lock(all_.mutex_);
     std::erase(all_.pending_, plan_);
-    if (plan_->program != nullptr) all_.plans_.insert(all_.plans_.begin(), plan_);
+    if (plan_->program != nullptr) {
+      all_.plans_.insert(all_.plans_.begin(), plan_);
+    } else {
+      all_.for_nothing_.take(0, plan_->share.ops());
+    }
     if (all_.plans_.size() > kPlannedMax) {
       dropped = std::move(all_.plans_.back());
       all_.plans_.pop_back();
@@ -86,15 +92,22 @@ std::shared_ptr<Prepared::Plan> Prepared::find(const std::vector<tensor::TensorT
   return pending_.emplace_back(std::make_shared<Plan>(inputs, cache_));
 }
 
+bool Prepared::is_pending(const std::shared_ptr<Plan>& plan) {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::find(pending_, plan) != pending_.end();
+}
+
 Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>& inputs,
                                           const kernels::ThreadPool* host) {
-  const std::shared_ptr<Plan> plan = find(inputs);
-  if (plan == nullptr) return plain(host);
-  const std::lock_guard lock(plan->mutex);
-  if (plan->program != nullptr) return plan->program;
-  const Settling settling(*this, plan);
-  COMMENSAL_ASSIGN(plan->program, make(*plan, host));
-  return plan->program;
+  while (const std::shared_ptr<Plan> plan = find(inputs)) {
+    const std::lock_guard lock(plan->mutex);
+    if (plan->program != nullptr) return plan->program;
+    if (!is_pending(plan)) continue;  // who was to make it was stopped: others may not know of it
+    const Settling settling(*this, plan);
+    COMMENSAL_ASSIGN(plan->program, make(*plan, host));
+    return plan->program;
+  }
+  return plain(host);
 }
 
 Prepared::ProgramResult Prepared::for_inputs(std::span<const tensor::Value> inputs,

@@ -59,15 +59,16 @@ class Prepared {
     explicit Share(std::shared_ptr<PackCache> cache) : cache_(std::move(cache)) {}
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
-    ~Share() { give_back(); }
+    ~Share() { take(-nodes_, -ops_); }
     void take(std::int64_t nodes, std::int64_t ops);
-    void give_back() { take(-nodes_, -ops_); }
+    std::int64_t ops() const { return ops_; }
 
    private:
     const std::shared_ptr<PackCache> cache_;
     std::int64_t nodes_ = 0, ops_ = 0;
   };
-  /// A program that is made once, by who asks first; `mutex` is held meanwhile.
+  /// A program that is made once, by who asks first; `mutex` is held meanwhile. Who is stopped
+  /// leaves it to nobody: there is another one for the next.
   struct Plan {
     Plan(std::vector<tensor::TensorType> types, std::shared_ptr<PackCache> cache)
         : inputs(std::move(types)), share(std::move(cache)) {}
@@ -91,6 +92,7 @@ class Prepared {
   };
 
   std::shared_ptr<Plan> find(const std::vector<tensor::TensorType>& inputs);
+  bool is_pending(const std::shared_ptr<Plan>& plan);
   ProgramResult make(Plan& plan, const kernels::ThreadPool* host);
   std::shared_ptr<const Graph> optimised(Plan& plan, const kernels::ThreadPool* host) const;
 
@@ -103,8 +105,9 @@ class Prepared {
   // Guarded by mutex_, under which nothing is made.
   std::mutex mutex_;
   using Plans = std::vector<std::shared_ptr<Plan>>;
-  Plans plans_;    // the most recently used first
-  Plans pending_;  // those that are being made
+  Plans plans_;                // the most recently used first
+  Plans pending_;              // those that are being made
+  Share for_nothing_{cache_};  // of makers that were stopped: else they could begin without end
 };
 
 }  // namespace commensal::graph

@@ -7,6 +7,7 @@
 #include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <future>
+#include <thread>
 
 namespace commensal::graph {
 namespace {
@@ -117,6 +118,35 @@ TEST(Prepared, WhoseProgramIsThereDoesNotWaitForAnothersPlan) {
   }
 }
 
+TEST(Prepared, WhoTakesOverFromOneThatWasStoppedIsWaitedForToo) {
+  Prepared prepared(small_graph(), some_isa());
+  const auto make = [&](Resting& pacer) -> std::shared_ptr<const Program> {
+    kernels::ThreadPool pool(1);
+    const kernels::ThreadPool::Burst burst(pool, &pacer);
+    const auto made = kernels::unless_stopped([&] { return prepared.planned(rows(2), &pool); });
+    return made ? **made : nullptr;
+  };
+  const auto asked = [&](Resting& pacer) {
+    return std::async(std::launch::async, [&] { return make(pacer); });
+  };
+  constexpr auto kTimeToWait = std::chrono::milliseconds(100);  // less and nothing is tested
+  Resting stopped(true), next(false);
+  auto first = asked(stopped);
+  stopped.began.get_future().wait();
+  auto second = asked(next);
+  std::this_thread::sleep_for(kTimeToWait);
+  stopped.release.set_value();
+  next.began.get_future().wait();
+  auto third = std::async(std::launch::async, [&] { return *prepared.planned(rows(2)); });
+  third.wait_for(kTimeToWait);
+  next.release.set_value();
+  EXPECT_EQ(first.get(), nullptr);
+  const auto made = second.get();
+  EXPECT_NE(made, nullptr);
+  EXPECT_EQ(third.get(), made);
+  EXPECT_EQ(*prepared.planned(rows(2)), made);
+}
+
 /// A weight that is folded, and packed, for each number of rows.
 std::shared_ptr<const Graph> graph_of_rows() {
   GraphMaker maker;
@@ -163,6 +193,28 @@ TEST(Prepared, APlanThatIsWithdrawnTakesNothingFromTheOthers) {
   made.clear();
   ASSERT_TRUE(prepared.planned(rows(101)));
   EXPECT_EQ(prepared.packed_constants(), packed) << "one has come, one has gone";
+}
+
+TEST(Prepared, OfABodyChargesWhatWasDoneForNothing) {
+  const auto cache = std::make_shared<PackCache>();
+  const auto& left = cache->inner_plans();
+  const std::int64_t nodes = left.nodes_left, ops = left.ops_left;
+  {
+    Prepared body(graph_of_rows(), some_isa(), cache);
+    std::int64_t charged = 0;
+    for (int yields = 0;; ++yields) {
+      Stopping pacer(yields);
+      kernels::ThreadPool pool(1);
+      const kernels::ThreadPool::Burst burst(pool, &pacer);
+      if (kernels::unless_stopped([&] { return body.planned(rows(100), &pool); })) break;
+      EXPECT_EQ(left.nodes_left, nodes) << "nothing is kept; after yields: " << yields;
+      EXPECT_GE(ops - left.ops_left, charged);
+      charged = ops - left.ops_left;
+    }
+    EXPECT_GT(charged, 0) << "the weight was folded, and more than once";
+  }
+  EXPECT_EQ(left.nodes_left, nodes);
+  EXPECT_EQ(left.ops_left, ops);
 }
 
 TEST(Prepared, MakesAPlanOnceForAllWhoWaitForIt) {
