@@ -86,10 +86,12 @@ class TopRows {
       for (std::int64_t at = 0; at < part;) {
         ahead.count = 0;
         at = ahead_(x, at, part, ahead);
+        std::uint64_t* const to = words.end();
         for (std::int64_t i = 0; i < ahead.count; ++i) {
           const auto here = static_cast<std::size_t>(i);
-          words.data[words.count++] = word_of(ahead.ranks[here], place + begin + ahead.where[here]);
+          to[i] = word_of(ahead.ranks[here], place + begin + ahead.where[here]);
         }
+        words.count += ahead.count;
         pulse(ahead.count);
         if (words.count < 2 * k_) continue;
         cut(pulse, words, k_);
