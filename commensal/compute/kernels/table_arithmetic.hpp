@@ -28,7 +28,7 @@ inline constexpr Operator kArithmeticRows[] = {
     {.name = "Cast", .judge = &ref::kCast, .cpu = cpu::cast, .strings = Strings::kOwn,
      .batching = {batching::elementwise, RowCounts::kComputed}},
     {.name = "CastLike", .since = 15, .inputs = {2, 2}, .judge = &ref::kCastLike,
-     .strings = Strings::kOwn, .batching = {batching::elementwise}},
+     .cpu = cpu::cast_like, .strings = Strings::kOwn, .batching = {batching::elementwise}},
     {.name = "Ceil", .judge = &ref::kCeil, .cpu = cpu::ceil,
      .batching = {batching::elementwise}},
     {.name = "Celu", .since = 12, .judge = &ref::kCelu, .cpu = cpu::celu,

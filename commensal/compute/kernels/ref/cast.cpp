@@ -7,6 +7,7 @@
 #include <commensal/compute/kernels/ref/cast_text.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/ref/wide.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/tensor/small.hpp>
 
@@ -176,11 +177,13 @@ struct CastPlan {
     }
     constexpr std::int64_t kPiece = 1 << 14;
     with_types([&]<class To, class From>() {
-      const From* const x = call.in(0).data<From>().data();
+      // Of bool there are no vectors.
+      using Read = std::conditional_t<std::is_same_v<From, bool>, std::uint8_t, From>;
+      const auto* const x = reinterpret_cast<const Read*>(call.in(0).bytes().data());
       To* const y = outputs[0].mutable_data<To>().data();
       in_pieces(call, threads, outputs[0].elements(), kPiece,
                 [&](const Call&, std::int64_t begin, std::int64_t end) {
-                  convert_all(x + begin, y + begin, end - begin);
+                  wide([&] { convert_all(x + begin, y + begin, end - begin); });
                 });
     });
   }
@@ -191,11 +194,23 @@ struct CastPlan {
     std::array<To, kBlock> made;
     std::int64_t i = 0;
     for (; i + static_cast<std::int64_t>(kBlock) <= count; i += kBlock) {
-      for (std::size_t k = 0; k < kBlock; ++k)
-        made[k] = value<To>(x[k + static_cast<std::size_t>(i)]);
+      convert_block(x + i, made);
       std::memcpy(y + i, made.data(), sizeof made);
     }
     for (; i < count; ++i) y[i] = value<To>(x[i]);
+  }
+  template <class From, class To, std::size_t kBlock>
+  static void convert_block(const From* x, std::array<To, kBlock>& made) {
+    if constexpr (std::is_same_v<To, std::int64_t> && std::is_same_v<Compute<From>, float>) {
+      // AVX2 has no conversion to 64 bits; what fits in 32 goes by way of them.
+      int fitting = 0;
+      for (std::size_t k = 0; k < kBlock; ++k) fitting += std::abs(load(x[k])) < 0x1p31f ? 1 : 0;
+      if (fitting == kBlock) {
+        for (std::size_t k = 0; k < kBlock; ++k) made[k] = convert<std::int32_t>(load(x[k]));
+        return;
+      }
+    }
+    for (std::size_t k = 0; k < kBlock; ++k) made[k] = value<To>(x[k]);
   }
   Tensor texts(const Call& call, const Tensor& x) const {
     if (from.dtype == DType::kString) return x;

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/kernels/ref/chain.hpp>
-
-// std::fma is a library call unless the compiler may use the instruction, so the loops are
-// compiled a second time for machines that have it. Both give the same bits.
-#if defined(__x86_64__)
-#define COMMENSAL_WITH_FMA __attribute__((target("avx2,fma")))
-#endif
+#include <commensal/compute/kernels/ref/wide.hpp>
 
 namespace commensal::kernels::ref {
 namespace {
 
 template <class T>
-[[gnu::always_inline]] inline T chain_body(T acc, const T* a, std::int64_t a_stride, const T* b,
-                                           std::int64_t b_stride, std::int64_t count) {
+T chain_body(T acc, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
+             std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) acc = step(a[i * a_stride], b[i * b_stride], acc);
   return acc;
 }
 
 template <class T>
-[[gnu::always_inline]] inline void row_body(T w, const T* x, std::int64_t x_stride, T* acc,
-                                            std::int64_t count) {
+void row_body(T w, const T* x, std::int64_t x_stride, T* acc, std::int64_t count) {
   if (x_stride == 1) {
     for (std::int64_t i = 0; i < count; ++i) acc[i] = step(w, x[i], acc[i]);
   } else {
@@ -28,8 +22,8 @@ template <class T>
 }
 
 template <class T>
-[[gnu::always_inline]] inline void pairs_body(const T* a, std::int64_t a_stride, const T* b,
-                                              std::int64_t b_stride, T* acc, std::int64_t count) {
+void pairs_body(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* acc,
+                std::int64_t count) {
   if (a_stride == 1 && b_stride == 1) {
     for (std::int64_t i = 0; i < count; ++i) acc[i] = step(a[i], b[i], acc[i]);
   } else {
@@ -39,42 +33,17 @@ template <class T>
   }
 }
 
-#if defined(COMMENSAL_WITH_FMA)
-template <class T>
-COMMENSAL_WITH_FMA T chain_fma(T acc, const T* a, std::int64_t a_stride, const T* b,
-                               std::int64_t b_stride, std::int64_t count) {
-  return chain_body(acc, a, a_stride, b, b_stride, count);
-}
-template <class T>
-COMMENSAL_WITH_FMA void row_fma(T w, const T* x, std::int64_t x_stride, T* acc,
-                                std::int64_t count) {
-  row_body(w, x, x_stride, acc, count);
-}
-template <class T>
-COMMENSAL_WITH_FMA void pairs_fma(const T* a, std::int64_t a_stride, const T* b,
-                                  std::int64_t b_stride, T* acc, std::int64_t count) {
-  pairs_body(a, a_stride, b, b_stride, acc, count);
-}
-bool has_fma() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-#endif
-
 }  // namespace
 
 template <class T>
 T chain(T acc, const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride,
         std::int64_t count) {
-#if defined(COMMENSAL_WITH_FMA)
-  if (has_fma()) return chain_fma(acc, a, a_stride, b, b_stride, count);
-#endif
-  return chain_body(acc, a, a_stride, b, b_stride, count);
+  return wide([&] { return chain_body(acc, a, a_stride, b, b_stride, count); });
 }
 
 template <class T>
 void step_row(T w, const T* x, std::int64_t x_stride, T* acc, std::int64_t count) {
-#if defined(COMMENSAL_WITH_FMA)
-  if (has_fma()) return row_fma(w, x, x_stride, acc, count);
-#endif
-  row_body(w, x, x_stride, acc, count);
+  wide([&] { row_body(w, x, x_stride, acc, count); });
 }
 
 template <class T>
@@ -82,10 +51,7 @@ void step_pairs(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_st
                 std::int64_t count) {
   if (a_stride == 0) return step_row(*a, b, b_stride, acc, count);
   if (b_stride == 0) return step_row(*b, a, a_stride, acc, count);
-#if defined(COMMENSAL_WITH_FMA)
-  if (has_fma()) return pairs_fma(a, a_stride, b, b_stride, acc, count);
-#endif
-  pairs_body(a, a_stride, b, b_stride, acc, count);
+  wide([&] { pairs_body(a, a_stride, b, b_stride, acc, count); });
 }
 
 #define COMMENSAL_CHAIN(T)                                                              \

@@ -4,6 +4,7 @@
 #include <commensal/compute/kernels/math/scalar.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/ref/wide.hpp>
 #include <commensal/compute/kernels/shape_inference/broadcast.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 
@@ -31,7 +32,7 @@ class Anywhere {
   template <class U>
   U stored(int input) const {
     const auto at = static_cast<std::size_t>(broadcast_->source(input, index_));
-    return call_->in(input).template data<U>()[at];
+    return reinterpret_cast<const U*>(call_->in(input).bytes().data())[at];
   }
 
  private:
@@ -74,8 +75,17 @@ class InRow {
 class InBlock {
  public:
   static constexpr std::int64_t kBlock = 64;
+  /// Where what stands still is laid out. Not in here: of what no pointer leads to, compilers know
+  /// that bytes written elsewhere leave it alone.
+  struct Laid {
+    static constexpr std::size_t kWidest = 8;
+    std::array<std::array<std::uint8_t, kBlock * kWidest>,
+               shape_inference::BroadcastRows::kInputsMax>
+        inputs;
+  };
 
-  InBlock(const Call& call, const shape_inference::BroadcastRows& rows, std::int64_t row)
+  InBlock(const Call& call, const shape_inference::BroadcastRows& rows, std::int64_t row,
+          Laid* laid)
       : count_(call.inputs.size()) {
     for (int i = 0; i < static_cast<int>(count_); ++i) {
       if (!call.has(i)) continue;
@@ -85,14 +95,15 @@ class InBlock {
       steps_[k] = rows.step(i) * static_cast<std::int64_t>(size);
       if (steps_[k] != 0) continue;
       for (std::size_t at = 0; at < kBlock * size; at += size) {
-        std::memcpy(same_[k].data() + at, first_[k], size);
+        std::memcpy(laid->inputs[k].data() + at, first_[k], size);
       }
+      first_[k] = laid->inputs[k].data();
     }
   }
   /// To the block from element `from` of the row on.
   void begin(std::int64_t from) {
     for (std::size_t k = 0; k < count_; ++k) {
-      base_[k] = steps_[k] == 0 ? same_[k].data() : first_[k] + from * steps_[k];
+      base_[k] = first_[k] + from * steps_[k];
     }
   }
   void move_to(std::int64_t index) { index_ = index; }
@@ -103,11 +114,9 @@ class InBlock {
 
  private:
   static constexpr std::size_t kInputs = shape_inference::BroadcastRows::kInputsMax;
-  static constexpr std::size_t kWidest = 8;
   std::size_t count_;
   std::array<const std::uint8_t*, kInputs> first_{}, base_{};
   std::array<std::int64_t, kInputs> steps_{};
-  std::array<std::array<std::uint8_t, kBlock * kWidest>, kInputs> same_;
   std::int64_t index_ = 0;
 };
 
@@ -223,7 +232,10 @@ struct ElementwisePlan {
       rows.for_each(threads, [&](std::int64_t row, std::int64_t from, std::int64_t to) {
         auto* const of_row = y + row * rows.inner();
         constexpr std::int64_t kLong = 4 * InBlock::kBlock;  // what pays for laying out
-        if (to - from >= kLong) from = fill_blocks<T>(call, rows, row, of_row, from, to);
+        if (to - from >= kLong) {
+          from = wide(
+              [&, first = from] { return fill_blocks<T>(call, rows, row, of_row, first, to); });
+        }
         if (rows.all_run()) {
           fill(Operands<T, InRow<true>>(call, rows, row), of_row, from, to);
         } else {
@@ -240,7 +252,8 @@ struct ElementwisePlan {
                            std::int64_t row, Out<Op, T>* y, std::int64_t from,
                            std::int64_t to) const {
     constexpr std::int64_t kBlock = InBlock::kBlock;
-    Operands<T, InBlock> operands(call, rows, row);
+    InBlock::Laid laid;
+    Operands<T, InBlock> operands(call, rows, row, &laid);
     std::array<Out<Op, T>, kBlock> made;
     for (; from + kBlock <= to; from += kBlock) {
       operands.place().begin(from);

@@ -7,13 +7,30 @@
 namespace commensal::kernels::ref {
 namespace {
 
-/// F: a struct with `using In` and `static bool of(x, y)`.
+// Where 16-bit floats are among their kind: integers, of which compilers make vectors.
+template <class T>
+std::int16_t rank(T value) {
+  const auto magnitude = static_cast<std::int16_t>(value.bits & 0x7fff);
+  return static_cast<std::int16_t>(value.bits) < 0 ? -magnitude : magnitude;
+}
+template <class T>
+bool is_number(T value) {
+  constexpr std::uint16_t kInfinity = std::is_same_v<T, Float16> ? 0x7c00 : 0x7f80;
+  return static_cast<std::int16_t>(value.bits & 0x7fff) <= kInfinity;
+}
+
+/// F: a struct with `using In` and `static bool of(x, y)`, false for NaN.
 template <class F>
 struct Test {
   using In = typename F::In;
   template <class T, class P>
   bool value(const Operands<T, P>& in) const {
-    return F::of(in(0), in(1));
+    if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>) {
+      const T x = in.template stored<T>(0), y = in.template stored<T>(1);
+      return F::of(rank(x), rank(y)) & is_number(x) & is_number(y);
+    } else {
+      return F::of(in(0), in(1));
+    }
   }
 };
 
@@ -81,7 +98,9 @@ struct Where {
   }
   template <class T, class P>
   T value(const Operands<T, P>& in) const {
-    return in.template stored<T>(in.template stored<bool>(0) ? 1 : 2);
+    const T one = in.template stored<T>(1), other = in.template stored<T>(2);
+    // As a byte, 0 or 1: of bool compilers make no vectors.
+    return in.template stored<std::uint8_t>(0) != 0 ? one : other;
   }
 };
 

@@ -5,6 +5,7 @@
 #include <commensal/compute/kernels/ref/arithmetic.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
+#include <commensal/compute/kernels/ref/wide.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 #include <commensal/compute/kernels/shape_inference/indexing.hpp>
 
@@ -82,7 +83,6 @@ struct CumSumPlan {
   // Neighbours across the axis at a time.
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
     if (type.shape.elements() == 0) return;
-    constexpr std::int64_t kAcross = 16;
     const std::int64_t inner = view.inner_size, pieces = (inner + kAcross - 1) / kAcross;
     const std::int64_t outer = type.shape.elements() / (view.length * inner);
     visit(Products{}, type.dtype, [&]<class T>() {
@@ -95,26 +95,45 @@ struct CumSumPlan {
         for (std::int64_t i = task * a_task; i < end; ++i) {
           const std::int64_t from = i % pieces * kAcross;
           const std::int64_t at = i / pieces * view.length * inner + from;
-          columns(pulse, x + at, y + at, std::min(kAcross, inner - from));
+          wide([&] { columns(pulse, x + at, y + at, std::min(kAcross, inner - from)); });
         }
       });
     });
   }
 
  private:
+  static constexpr std::int64_t kAcross = 128, kBlock = 32;
+
   template <class T>
   void columns(Pulse& pulse, const T* x, T* y, std::int64_t count) const {
-    std::array<Compute<T>, 16> acc{};
+    std::array<Compute<T>, kAcross> acc{};
     for (std::int64_t i = 0; i < view.length; ++i) {
       const std::int64_t row = (reverse ? view.length - 1 - i : i) * view.inner_size;
       pulse(count);
-      for (std::int64_t c = 0; c < count; ++c) {
-        Compute<T>& sum = acc[static_cast<std::size_t>(c)];
-        const Compute<T> before = sum;
-        sum = plus(sum, load(x[row + c]));
-        y[row + c] = store<T>(exclusive ? before : sum);
+      std::int64_t c = 0;
+      for (; c + kBlock <= count; c += kBlock) {
+        add_block(x + row + c, y + row + c, acc.data() + c);
       }
+      for (; c < count; ++c) y[row + c] = added(x[row + c], acc[static_cast<std::size_t>(c)]);
     }
+  }
+  // Of a fixed length and by way of blocks that are nobody's, so that compilers make vectors of it.
+  template <class T>
+  void add_block(const T* x, T* y, Compute<T>* acc) const {
+    std::array<Compute<T>, kBlock> before, after;
+    std::array<T, kBlock> made;
+    std::memcpy(before.data(), acc, sizeof before);
+    for (std::size_t k = 0; k < kBlock; ++k) after[k] = plus(before[k], load(x[k]));
+    std::memcpy(acc, after.data(), sizeof after);
+    const Compute<T>* const kept = exclusive ? before.data() : after.data();
+    for (std::size_t k = 0; k < kBlock; ++k) made[k] = store<T>(kept[k]);
+    std::memcpy(y, made.data(), sizeof made);
+  }
+  template <class T>
+  T added(T x, Compute<T>& sum) const {
+    const Compute<T> before = sum;
+    sum = plus(sum, load(x));
+    return store<T>(exclusive ? before : sum);
   }
 };
 

@@ -81,7 +81,9 @@ struct IsInf {
   }
   template <class T, class P>
   bool value(const Operands<T, P>& in) const {
-    return std::isinf(in(0)) && (in(0) > 0 ? positive : negative);
+    constexpr auto kInfinity = std::numeric_limits<Compute<T>>::infinity();
+    // Without a branch, so that compilers make vectors of it.
+    return ((in(0) == kInfinity) & positive) | ((in(0) == -kInfinity) & negative);
   }
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear; Cast of integers to binary32 and of that
-// to binary16 and bytes.
+// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear; Cast and CastLike of binary32 to
+// binary16 and bytes, and of binary16 back.
 #include <algorithm>
 #include <cmath>
+#include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/narrow.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
 #include <commensal/compute/kernels/cpu/quantized/ops.hpp>
@@ -77,6 +78,26 @@ core::Result<bool> suits(const Call& call) {
   return block == 0 && call.in(1).dtype() == DType::kFloat32;
 }
 
+/// Casts binary32 to binary16 and bytes, and binary16 back; false: none of these.
+bool narrowed(const Call& call, Tensor& output, Workspace& ws) {
+  const NarrowKernels& kernels = narrow_kernels_for(ws.isa);
+  const auto all = [&](auto kernel, const auto* x, auto* y) {
+    in_pieces(ws.threads, output.elements(),
+              [&](std::int64_t begin, std::int64_t count) { kernel(x + begin, y + begin, count); });
+    return true;
+  };
+  const DType from = call.in(0).dtype(), to = output.dtype();
+  if (from == DType::kFloat16 && to == DType::kFloat32) {
+    return all(kernels.from_half, half_bits(call.in(0)), output.mutable_data<float>().data());
+  }
+  if (from != DType::kFloat32) return false;
+  const float* const x = call.in(0).data<float>().data();
+  if (to == DType::kFloat16) return all(kernels.to_half, x, half_bits(output));
+  if (to == DType::kUint8) return all(kernels.to_uint8, x, output.mutable_bytes().data());
+  if (to == DType::kInt8) return all(kernels.to_int8, x, output.mutable_bytes().data());
+  return false;
+}
+
 }  // namespace
 
 core::Result<void> quantize_linear(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
@@ -118,44 +139,12 @@ core::Result<void> dequantize_linear(const Call& call, std::span<Tensor> outputs
 }
 
 core::Result<void> cast(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  const DType from = call.in(0).dtype();
-  const DType to_type = outputs.empty() ? DType::kUndefined : outputs[0].dtype();
-  if (from == DType::kFloat32 && (to_type == DType::kFloat16 || is_byte(to_type))) {
-    const NarrowKernels& kernels = narrow_kernels_for(ws.isa);
-    const float* const x = call.in(0).data<float>().data();
-    std::uint8_t* const y = outputs[0].mutable_bytes().data();
-    in_pieces(ws.threads, outputs[0].elements(), [&](std::int64_t begin, std::int64_t count) {
-      if (to_type == DType::kFloat16) {
-        kernels.to_half(x + begin, reinterpret_cast<std::uint16_t*>(y) + begin, count);
-      } else {
-        const bool is_signed = to_type == DType::kInt8;
-        (is_signed ? kernels.to_int8 : kernels.to_uint8)(x + begin, y + begin, count);
-      }
-    });
-    return {};
-  }
-  if (from == DType::kFloat16 && to_type == DType::kFloat32) {
-    const auto* const x = reinterpret_cast<const std::uint16_t*>(call.in(0).bytes().data());
-    float* const y = outputs[0].mutable_data<float>().data();
-    in_pieces(ws.threads, outputs[0].elements(), [&](std::int64_t begin, std::int64_t count) {
-      narrow_kernels_for(ws.isa).from_half(x + begin, y + begin, count);
-    });
-    return {};
-  }
-  const bool plain = (is_byte(from) || from == DType::kInt32) && to_type == DType::kFloat32;
-  if (!plain) return ref::kCast.best()(call, outputs, ws);
-  const float one = 1;  // a product with it changes nothing
-  const std::int32_t none = 0;
-  const LinearRow row{.scales = &one, .zeros = &none, .codes = from};
-  const std::uint8_t* const codes = call.in(0).bytes().data();
-  float* const to = outputs[0].mutable_data<float>().data();
-  in_pieces(ws.threads, outputs[0].elements(), [&](std::int64_t begin, std::int64_t count) {
-    LinearRow piece = row;
-    piece.count = count;
-    code_kernels_for(ws.isa).dequantise(piece, codes + begin * tensor::traits(from).size,
-                                        to + begin);
-  });
-  return {};
+  if (!outputs.empty() && narrowed(call, outputs[0], ws)) return {};
+  return ref::kCast.best()(call, outputs, ws);
+}
+core::Result<void> cast_like(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
+  if (!outputs.empty() && narrowed(call, outputs[0], ws)) return {};
+  return ref::kCastLike.best()(call, outputs, ws);
 }
 
 core::Result<void> dynamic_quantize_linear(const Call& call, std::span<Tensor> outputs,

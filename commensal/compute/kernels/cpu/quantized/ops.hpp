@@ -22,6 +22,7 @@ core::Result<std::shared_ptr<const Packed>> pack_qlinear_matmul(const Call& call
 core::Result<void> quantize_linear(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> dequantize_linear(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> cast(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+core::Result<void> cast_like(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> dynamic_quantize_linear(const Call& call, std::span<Tensor> outputs,
                                            Workspace& ws);
 
