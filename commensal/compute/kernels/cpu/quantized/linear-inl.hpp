@@ -137,20 +137,30 @@ inline void quantise(const LinearRow& row, const float* from, std::uint8_t* to) 
 }
 
 template <class Code>
+HWY_INLINE Ints load_codes(const Code* from, int count) {
+  if constexpr (sizeof(Code) == sizeof(std::int32_t)) {
+    return load_some(kInts, from, count);
+  } else {
+    const hn::Rebind<Code, hn::RebindToSigned<Floats>> narrow;
+    return hn::PromoteTo(kInts, load_some(narrow, from, count));
+  }
+}
+
+template <class Code>
 inline void dequantise_row(const LinearRow& row, const Code* from, float* to) {
-  for (std::int64_t i = 0; i < row.count; i += kLanes) {
+  const bool one = row.scales_step == 0 && row.zeros_step == 0;
+  const V same_scale = hn::Set(kFloats, *row.scales);
+  const Ints same_zero = hn::Set(kInts, *row.zeros);
+  const auto put = [&](std::int64_t i, int count, V scale, Ints zero) HWY_ATTR {
+    const Ints code = hn::Sub(load_codes(from + i, count), zero);
+    store_first(count, canonical(hn::Mul(hn::ConvertTo(kFloats, code), scale)), to + i);
+  };
+  std::int64_t i = 0;
+  for (; one && i + kLanes <= row.count; i += kLanes) put(i, kLanes, same_scale, same_zero);
+  for (; i < row.count; i += kLanes) {
     const auto count = static_cast<int>(std::min<std::int64_t>(kLanes, row.count - i));
-    const V scale = load_step(kFloats, row.scales, i, row.scales_step, count);
-    Ints code;
-    if constexpr (sizeof(Code) == sizeof(std::int32_t)) {
-      code = load_some(kInts, from + i, count);
-    } else {
-      const hn::Rebind<Code, hn::RebindToSigned<Floats>> narrow;
-      code = hn::PromoteTo(kInts, load_some(narrow, from + i, count));
-    }
-    code = hn::Sub(code, load_step(kInts, row.zeros, i, row.zeros_step, count));
-    const V made = canonical(hn::Mul(hn::ConvertTo(kFloats, code), scale));
-    store_first(count, made, to + i);
+    put(i, count, load_step(kFloats, row.scales, i, row.scales_step, count),
+        load_step(kInts, row.zeros, i, row.zeros_step, count));
   }
 }
 
