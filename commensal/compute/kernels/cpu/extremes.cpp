@@ -73,39 +73,138 @@ ExtremeFn extremes_for(tensor::DType dtype) {
   }
 }
 
-using Largest = Order<double, true>;
-
-inline void largest_of_rows(const double* x, const std::int64_t* rows, std::int64_t count,
-                            std::int64_t* keys, std::int64_t columns) {
-  for (std::int64_t i = 0; i < columns; i += kLanesOf<double>) {
-    const auto rest = static_cast<int>(std::min<std::int64_t>(columns - i, kLanesOf<double>));
-    auto best = Largest::start();
-    for (std::int64_t p = 0; p < count; ++p) {
-      best = Largest::better(best, Largest::key(load_first(rest, x + rows[p] + i)));
-    }
-    store_first(rest, best, keys + i);
+HWY_INLINE auto key_at(const float* x) { return Order<float, true>::key(hn::LoadU(kFloats, x)); }
+HWY_INLINE auto key_at(const double* x) {
+  return Order<double, true>::key(hn::LoadU(LanesOf<double>(), x));
+}
+HWY_INLINE auto key_at(const std::int32_t* keys) {
+  return hn::LoadU(Order<float, true>::Integers(), keys);
+}
+HWY_INLINE auto key_at(const std::int64_t* keys) {
+  return hn::LoadU(Order<double, true>::Integers(), keys);
+}
+template <class T>
+HWY_INLINE auto first_keys(int count, const T* x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return Order<T, true>::key(load_first(count, x));
+  } else {
+    return key_at(x);
   }
 }
 
-inline void largest_of_taps(const std::int64_t* keys, std::int64_t stride, std::int64_t taps,
-                            std::int64_t dilation, double* y, std::int64_t count) {
-  const Largest::Integers d;
-  HWY_ALIGN std::int64_t places[kLanesOf<double>];
-  for (std::int64_t i = 0; i < count; i += kLanesOf<double>) {
-    const auto rest = static_cast<int>(std::min<std::int64_t>(count - i, kLanesOf<double>));
-    if (i == 0 || rest < kLanesOf<double>) {
-      for (int l = 0; l < kLanesOf<double>; ++l) places[l] = std::min(l, rest - 1) * stride;
+template <class T>
+void keys_of(const T* x, OrderKey<T>* keys, std::int64_t count) {
+  const typename Order<T, true>::Integers d;
+  std::int64_t i = 0;
+  for (; i + kLanesOf<T> <= count; i += kLanesOf<T>) hn::StoreU(key_at(x + i), d, keys + i);
+  if (i < count) hn::StoreU(first_keys(static_cast<int>(count - i), x + i), d, keys + i);
+}
+
+/// The largest of each column of a line, over its rows.
+template <class T, class From>
+HWY_INLINE void largest_of_rows(const WindowLines<T>& w, const From* x, std::int64_t line) {
+  using Largest = Order<T, true>;
+  const typename Largest::Integers d;
+  constexpr std::int64_t kOne = kLanesOf<T>, kBoth = 2 * kOne;
+  const std::int64_t *const begin = w.rows + w.ends[line], *const end = w.rows + w.ends[line + 1];
+  OrderKey<T>* const keys = w.keys + w.before;
+  std::int64_t i = 0;
+  for (; i + kBoth <= w.width; i += kBoth) {
+    auto left = Largest::start(), right = left;
+    for (const std::int64_t* row = begin; row < end; ++row) {
+      const From* const from = x + *row * w.row_step + i;
+      left = Largest::better(left, key_at(from));
+      right = Largest::better(right, key_at(from + kOne));
     }
-    const auto where = hn::Load(d, places);
+    hn::StoreU(left, d, keys + i);
+    hn::StoreU(right, d, keys + i + kOne);
+  }
+  for (; i < w.width; i += kOne) {
+    const auto rest = static_cast<int>(std::min(w.width - i, kOne));
     auto best = Largest::start();
-    for (std::int64_t t = 0; t < taps; ++t) {
-      best = Largest::better(best, hn::GatherIndex(d, keys + i * stride + t * dilation, where));
+    for (const std::int64_t* row = begin; row < end; ++row) {
+      best = Largest::better(best, first_keys(rest, x + *row * w.row_step + i));
     }
-    store_first(rest, Largest::value(best), y + i);
+    const auto here = hn::FirstN(d, static_cast<std::size_t>(rest));
+    hn::StoreU(hn::IfThenElse(here, best, Largest::start()), d, keys + i);
   }
 }
 
-inline constexpr WindowKernels kWindowKernels = {largest_of_rows, largest_of_taps};
+/// The largest of the windows that begin at keys[l * kStride], lane l.
+template <class T, int kStride>
+HWY_INLINE auto windows(const WindowLines<T>& w, const OrderKey<T>* keys) {
+  const typename Order<T, true>::Integers d;
+  if constexpr (kStride == 1) {
+    auto best = key_at(keys);
+    for (std::int64_t t = 1; t < w.taps; ++t) best = hn::Max(best, key_at(keys + t * w.dilation));
+    return best;
+  } else {
+    constexpr int kHalf = kStride / 2;
+    const auto low = windows<T, kHalf>(w, keys);
+    const auto high = windows<T, kHalf>(w, keys + kHalf * kLanesOf<T>);
+    return hn::ConcatEven(d, high, low);
+  }
+}
+/// The same for any stride, of `count` lanes.
+template <class T>
+HWY_INLINE auto windows_apart(const WindowLines<T>& w, const OrderKey<T>* keys, int count) {
+  const typename Order<T, true>::Integers d;
+  HWY_ALIGN OrderKey<T> places[kLanesOf<T>];
+  for (int l = 0; l < kLanesOf<T>; ++l) {
+    places[l] = static_cast<OrderKey<T>>(std::min(l, count - 1) * w.stride);
+  }
+  const auto where = hn::Load(d, places);
+  auto best = Order<T, true>::start();
+  for (std::int64_t t = 0; t < w.taps; ++t) {
+    best = hn::Max(best, hn::GatherIndex(d, keys + t * w.dilation, where));
+  }
+  return best;
+}
+
+template <class T, int kStride>
+HWY_INLINE void largest_of_columns(const WindowLines<T>& w, T* y) {
+  const auto put = [&](std::int64_t i, int count) HWY_ATTR {
+    const OrderKey<T>* const keys = w.keys + i * w.stride;
+    if constexpr (kStride == 0) {
+      store_first(count, Order<T, true>::value(windows_apart(w, keys, count)), y + i);
+    } else {
+      store_first(count, Order<T, true>::value(windows<T, kStride>(w, keys)), y + i);
+    }
+  };
+  constexpr int kOne = kLanesOf<T>;
+  std::int64_t i = 0;
+  for (; i + kOne <= w.columns; i += kOne) put(i, kOne);
+  if (i == w.columns) return;
+  if (w.columns >= kOne) return put(w.columns - kOne, kOne);  // some are made twice
+  put(i, static_cast<int>(w.columns - i));
+}
+
+template <class T, class From, int kStride>
+void maxima_of_lines(const WindowLines<T>& given, const From* x) {
+  const WindowLines<T> w = given;  // the copy is known not to change
+  const auto start = Order<T, true>::start();
+  const typename Order<T, true>::Integers d;
+  for (std::int64_t i = 0; i < w.reach; i += kLanesOf<T>) hn::StoreU(start, d, w.keys + i);
+  for (std::int64_t line = 0; line < w.lines; ++line) {
+    largest_of_rows(w, x, line);
+    largest_of_columns<T, kStride>(w, w.y + line * w.y_step);
+  }
+}
+template <class T, class From>
+void maxima_from(const WindowLines<T>& w, const From* x) {
+  if (w.stride == 1) return maxima_of_lines<T, From, 1>(w, x);
+  if (w.stride == 2) return maxima_of_lines<T, From, 2>(w, x);
+  if (w.stride == 4) return maxima_of_lines<T, From, 4>(w, x);
+  maxima_of_lines<T, From, 0>(w, x);
+}
+template <class T>
+void maxima(const WindowLines<T>& w) {
+  if (w.keyed != nullptr) return maxima_from(w, w.keyed);
+  maxima_from(w, w.x);
+}
+
+template <class T>
+inline constexpr WindowKernels<T> kWindowKernels = {keys_of<T>, maxima<T>};
 
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE
@@ -120,8 +219,13 @@ cpu::ExtremeFn cpu::larger_for(Isa isa, tensor::DType dtype) {
 cpu::ExtremeFn cpu::smaller_for(Isa isa, tensor::DType dtype) {
   return COMMENSAL_OF_ISA(isa, extremes_for<false>(dtype));
 }
-const cpu::WindowKernels& cpu::window_kernels_for(Isa isa) {
-  return COMMENSAL_OF_ISA(isa, kWindowKernels);
+template <>
+const cpu::WindowKernels<float>& cpu::window_kernels_for<float>(Isa isa) {
+  return COMMENSAL_OF_ISA(isa, kWindowKernels<float>);
+}
+template <>
+const cpu::WindowKernels<double>& cpu::window_kernels_for<double>(Isa isa) {
+  return COMMENSAL_OF_ISA(isa, kWindowKernels<double>);
 }
 
 }  // namespace commensal::kernels

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/compute/kernels/operator.hpp>
+#include <type_traits>
 
 namespace commensal::kernels::cpu {
 
@@ -13,15 +14,34 @@ using ExtremeFn = void (*)(const void* a, int a_step, const void* b, int b_step,
 ExtremeFn larger_for(Isa isa, tensor::DType dtype);
 ExtremeFn smaller_for(Isa isa, tensor::DType dtype);
 
-/// The largest double of each window, by way of whole numbers in the order of maxima.
-struct WindowKernels {
-  /// keys[i] = the key of the largest of x[rows[p] + i], p < count; of none: that of -infinity.
-  void (*rows)(const double* x, const std::int64_t* rows, std::int64_t count, std::int64_t* keys,
-               std::int64_t columns) = nullptr;
-  /// y[i] = the number of the largest of keys[i * stride + t * dilation], t < taps.
-  void (*taps)(const std::int64_t* keys, std::int64_t stride, std::int64_t taps,
-               std::int64_t dilation, double* y, std::int64_t count) = nullptr;
+template <class T>
+using OrderKey = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+/// Lines of windows over a plane, T float or double. Keys are whole numbers in the order of maxima.
+/// Behind `keys` and lines of keys there are kSlack more.
+template <class T>
+struct WindowLines {
+  static constexpr std::int64_t kSlack = 64;
+  const T* x = nullptr;                // the plane, or else
+  const OrderKey<T>* keyed = nullptr;  // its keys
+  std::int64_t row_step = 0;           // from one of its rows to the next
+  /// Windows of line i are over rows[ends[i]], ..., rows[ends[i + 1] - 1].
+  const std::int64_t *rows = nullptr, *ends = nullptr;
+  std::int64_t lines = 0;
+  std::int64_t before = 0, width = 0;  // columns outside, then those of a row
+  std::int64_t stride = 1, taps = 1, dilation = 1;
+  OrderKey<T>* keys = nullptr;  // scratch: for all columns
+  std::int64_t reach = 0;       // all columns
+  T* y = nullptr;
+  std::int64_t y_step = 0, columns = 0;
 };
-const WindowKernels& window_kernels_for(Isa isa);
+/// The largest number of each window; of none: -infinity.
+template <class T>
+struct WindowKernels {
+  void (*keys)(const T* x, OrderKey<T>* keys, std::int64_t count) = nullptr;
+  void (*maxima)(const WindowLines<T>&) = nullptr;
+};
+template <class T>
+const WindowKernels<T>& window_kernels_for(Isa isa);
 
 }  // namespace commensal::kernels::cpu

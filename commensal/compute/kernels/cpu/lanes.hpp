@@ -112,8 +112,8 @@ struct TapKernels {
   void (*chain)(const TapPlane&) = nullptr;  // fused multiply-adds, then the bias
   /// Numbers become integers in the order of maxima (NaN on top, +0 above -0), in place.
   void (*keys)(float* x, std::int64_t count) = nullptr;
-  void (*maximum)(const TapPlane&) = nullptr;  // of keys; of none: -infinity
-  /// The same, with the place of the first that is it. Keys of kNoKey are none; of none: -1.
+  /// The largest key's number and the place of the first that is it. Keys of kNoKey are none; of
+  /// none: -infinity and -1.
   void (*placed_maximum)(const PlacedTaps&) = nullptr;
   /// The sum in 32 lanes (docs/numerics.md), tap t in lane t mod 32, over the divisor. A tap of -0
   /// is as good as none.

@@ -3,13 +3,13 @@
 // binary64.
 #include <algorithm>
 #include <array>
-#include <commensal/compute/kernels/cpu/extremes.hpp>
 #include <commensal/compute/kernels/cpu/folds.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
+#include <commensal/compute/kernels/cpu/window_maxima.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/shape_inference/pool.hpp>
 #include <limits>
@@ -22,8 +22,6 @@ namespace {
 using shape_inference::Dims;
 using shape_inference::Pool;
 using tensor::DType;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 bool is_float32(const Call& call) { return call.in(0).dtype() == DType::kFloat32; }
 bool is_code(const Call& call) {
@@ -78,17 +76,16 @@ class PlanePool {
   }
   std::int64_t scratch() const { return layout_.plane_floats() + kernels_.lanes; }
 
+  /// A plane of sums; of maxima see run_placed and WindowMaxima.
   void run(const float* x, float* y, float* scratch) const {
     const std::int64_t count = layout_.plane_floats(), outputs = pool_.window.out_elements();
-    const auto around = kind_ == Kind::kMaximum ? -kInfinity : -0.0f;
-    layout_.fill(kernels_, x, around, scratch);
+    layout_.fill(kernels_, x, -0.0f, scratch);
     const auto in_place = [&](Unary f, float* of, std::int64_t many) {
       pieces_of(of, many, [&](float* piece, std::int64_t size) {
         kernels_.unary[static_cast<std::size_t>(f)](piece, piece, size, {});
       });
     };
     // Of LpPool what is absent becomes +0: it changes no sum of what is never below it.
-    if (kind_ == Kind::kMaximum) pieces_of(scratch, count, kernels_.taps.keys);
     if (kind_ == Kind::kSum) in_place(Unary::kAbs, scratch, count);
     if (kind_ == Kind::kNorm) {
       const auto times = kernels_.binary[static_cast<std::size_t>(Binary::kMul)];
@@ -97,8 +94,7 @@ class PlanePool {
     }
     TapPlane plane = layout_.plane(scratch, y);
     if (kind_ == Kind::kAverage) plane.divisors = divisors_.data();
-    const bool is_maximum = kind_ == Kind::kMaximum;
-    fold_taps(threads_, layout_, plane, is_maximum ? kernels_.taps.maximum : kernels_.taps.average);
+    fold_taps(threads_, layout_, plane, kernels_.taps.average);
     if (kind_ == Kind::kNorm) in_place(Unary::kSqrt, y, outputs);
   }
 
@@ -172,11 +168,26 @@ core::Result<void> pool_with_places(const Pool& pool, const Call& call, std::spa
                           });
 }
 
+template <class T>
+core::Result<void> max_pool_of(const Pool& pool, const Call& call, Tensor& output, Workspace& ws) {
+  const WindowMaxima<T> maxima(pool.window, ws.isa);
+  const T* x = call.in(0).data<T>().data();
+  T* y = output.mutable_data<T>().data();
+  const std::int64_t in = pool.window.in_elements(), out = pool.window.out_elements();
+  constexpr std::int64_t kFloats = sizeof(T) / sizeof(float);
+  return run_with_scratch(ws, pool.planes, kFloats * maxima.scratch(),
+                          [&](std::int64_t i, float* scratch) {
+                            Pulse pulse(&ws.threads);
+                            auto* const keys = reinterpret_cast<OrderKey<T>*>(scratch);
+                            maxima.run(pulse, x + i * in, y + i * out, keys);
+                          });
+}
+
 /// As numbers, which 8-bit codes are exactly; the maximum of nothing is the lowest code.
 core::Result<void> max_pool_of_codes(const Pool& pool, const Call& call, Tensor& output,
                                      Workspace& ws) {
   const CodeKernels& code_kernels = code_kernels_for(ws.isa);
-  const PlanePool planes(pool, PlanePool::Kind::kMaximum, ws);
+  const WindowMaxima<float> maxima(pool.window, ws.isa);
   const std::int64_t in = pool.window.in_elements(), out = pool.window.out_elements();
   const float one = 1;
   const std::int32_t none = 0;
@@ -184,56 +195,14 @@ core::Result<void> max_pool_of_codes(const Pool& pool, const Call& call, Tensor&
     return LinearRow{.count = count, .scales = &one, .zeros = &none, .codes = call.in(0).dtype()};
   };
   return run_with_scratch(
-      ws, pool.planes, in + out + planes.scratch(), [&](std::int64_t i, float* scratch) {
-        float* const from = scratch + planes.scratch();
+      ws, pool.planes, in + out + maxima.scratch(), [&](std::int64_t i, float* scratch) {
+        Pulse pulse(&ws.threads);
+        float* const from = scratch + maxima.scratch();
         float* const to = from + in;
         code_kernels.dequantise(row(in), call.in(0).bytes().data() + i * in, from);
-        planes.run(from, to, scratch);
+        maxima.run(pulse, from, to, reinterpret_cast<std::int32_t*>(scratch));
         code_kernels.quantise(row(out), to, output.mutable_bytes().data() + i * out);
       });
-}
-
-/// The largest doubles of the lines of a window, then of its columns.
-core::Result<void> max_pool_of_doubles(const Pool& pool, const Call& call, Tensor& output,
-                                       Workspace& ws) {
-  const WindowKernels& kernels = window_kernels_for(ws.isa);
-  const shape_inference::Window& w = pool.window;
-  shape_inference::Window lines = w;  // the dimensions before the last
-  const auto d = static_cast<std::size_t>(--lines.rank);
-  const std::int64_t width = w.in[d], out_width = w.out[d], taps = w.kernel[d];
-  const std::int64_t before = w.pad_begin[d], stride = w.stride[d], dilation = w.dilation[d];
-  const std::int64_t reach = (out_width - 1) * stride + (taps - 1) * dilation + 1;
-  const std::int64_t keys_wide = std::max(reach, before + width);
-  const double* x = call.in(0).data<double>().data();
-  double* y = output.mutable_data<double>().data();
-  constexpr std::int64_t kPiece = 1 << 12;  // elements between two pulses
-  return run_with_scratch(ws, pool.planes, 2 * keys_wide, [&](std::int64_t i, float* scratch) {
-    Pulse pulse(&ws.threads);
-    auto* const keys = reinterpret_cast<std::int64_t*>(scratch);
-    for (std::int64_t at = 0; at < keys_wide; at += kPiece) {
-      kernels.rows(nullptr, nullptr, 0, keys + at, std::min(kPiece, keys_wide - at));
-      pulse(kPiece);
-    }
-    std::vector<std::int64_t> rows;
-    for (std::int64_t line = 0; line < lines.out_elements(); ++line) {
-      rows.clear();
-      lines.for_taps(lines.split(line, lines.out),
-                     [&](std::int64_t, std::int64_t row) { rows.push_back(row * width); });
-      pulse(rows.size());
-      const auto count = static_cast<std::int64_t>(rows.size());
-      for (std::int64_t at = 0; at < width; at += kPiece) {
-        const std::int64_t piece = std::min(kPiece, width - at);
-        kernels.rows(x + i * w.in_elements() + at, rows.data(), count, keys + before + at, piece);
-        pulse(count * piece);
-      }
-      double* const to = y + i * w.out_elements() + line * out_width;
-      for (std::int64_t at = 0; at < out_width; at += kPiece) {
-        const std::int64_t piece = std::min(kPiece, out_width - at);
-        kernels.taps(keys + at * stride, stride, taps, dilation, to + at, piece);
-        pulse(taps * piece);
-      }
-    }
-  });
 }
 
 /// Whether each plane has one output, out of all of it.
@@ -312,12 +281,14 @@ core::Result<bool> pool_served(const Call& call, std::span<Tensor> outputs, Work
     const bool counts = pool.window.in_elements() <= std::numeric_limits<std::int32_t>::max();
     if (!is_float32(call) || !counts) return false;
     COMMENSAL_TRY(pool_with_places(pool, call, outputs, ws));
+  } else if (kind == PlanePool::Kind::kMaximum && is_float32(call)) {
+    COMMENSAL_TRY(max_pool_of<float>(pool, call, outputs[0], ws));
   } else if (is_float32(call)) {
     COMMENSAL_TRY(pool_planes(pool, call, outputs[0], ws, kind));
   } else if (kind == PlanePool::Kind::kMaximum && is_code(call)) {
     COMMENSAL_TRY(max_pool_of_codes(pool, call, outputs[0], ws));
   } else if (kind == PlanePool::Kind::kMaximum && pool.dtype == DType::kFloat64) {
-    COMMENSAL_TRY(max_pool_of_doubles(pool, call, outputs[0], ws));
+    COMMENSAL_TRY(max_pool_of<double>(pool, call, outputs[0], ws));
   } else {
     return false;
   }

@@ -18,6 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
 
+/// Fused multiply-adds, then the bias.
 struct Chain {
   static HWY_INLINE V start() { return hn::Zero(kFloats); }
   static HWY_INLINE V step(const TapPlane& p, int tap, V x, V acc) {
@@ -83,13 +84,11 @@ inline float largest_of_row(const float* x, std::int64_t count) {
   return hn::GetLane(number_of(hn::MaxOfLanes(kKeys, all)));
 }
 
-struct Maximum {
-  static HWY_INLINE V start() { return hn::BitCast(kFloats, hn::Set(kKeys, kLowestKey)); }
-  static HWY_INLINE V step(const TapPlane&, int, V x, V acc) {
-    return hn::BitCast(kFloats, hn::Max(hn::BitCast(kKeys, acc), hn::BitCast(kKeys, x)));
-  }
-  static HWY_INLINE V finish(const TapPlane&, V acc) { return number_of(hn::BitCast(kKeys, acc)); }
-};
+/// Where the vector at column i begins: the last one ends with the row, so that some outputs of
+/// wide rows are made twice rather than one behind a mask.
+HWY_INLINE std::int64_t column_of(const TapPlane& p, std::int64_t i) {
+  return std::max<std::int64_t>(std::min<std::int64_t>(i, p.width - kLanes), 0);
+}
 
 HWY_INLINE void store_output(const TapPlane& p, std::int64_t y, std::int64_t x, V result) {
   float* const out = p.out + y * p.width + x;
@@ -101,22 +100,23 @@ HWY_INLINE void store_output(const TapPlane& p, std::int64_t y, std::int64_t x, 
 }
 
 /// kRows rows at once: a chain alone would wait for each step to end.
-template <class Op, int kRows>
+template <int kRows>
 HWY_INLINE void tap_rows(const TapPlane& p, std::int64_t y) {
-  for (std::int64_t x = 0; x < p.width; x += kLanes) {
+  for (std::int64_t i = 0; i < p.width; i += kLanes) {
+    const std::int64_t x = column_of(p, i);
     const float* const in = p.in + y * p.in_step + x;
     V acc[kRows];
     COMMENSAL_UNROLL
-    for (int r = 0; r < kRows; ++r) acc[r] = Op::start();
+    for (int r = 0; r < kRows; ++r) acc[r] = Chain::start();
     for (int t = 0; t < p.taps; ++t) {
       const float* const tap = in + p.offsets[t];
       COMMENSAL_UNROLL
       for (int r = 0; r < kRows; ++r) {
-        acc[r] = Op::step(p, t, hn::LoadU(kFloats, tap + r * p.in_step), acc[r]);
+        acc[r] = Chain::step(p, t, hn::LoadU(kFloats, tap + r * p.in_step), acc[r]);
       }
     }
     COMMENSAL_UNROLL
-    for (int r = 0; r < kRows; ++r) store_output(p, y + r, x, canonical(Op::finish(p, acc[r])));
+    for (int r = 0; r < kRows; ++r) store_output(p, y + r, x, canonical(Chain::finish(p, acc[r])));
   }
 }
 
@@ -132,13 +132,14 @@ bool overlaps(const TapPlane& p) {
 
 /// Each row of inputs is loaded once for all rows of outputs that meet it, of which the taps come
 /// in their order nevertheless.
-template <class Op, int kSide, int kRows>
+template <int kSide, int kRows>
 HWY_INLINE void overlapping_rows(const TapPlane& p, std::int64_t y) {
-  for (std::int64_t x = 0; x < p.width; x += kLanes) {
+  for (std::int64_t i = 0; i < p.width; i += kLanes) {
+    const std::int64_t x = column_of(p, i);
     const float* const in = p.in + y * p.in_step + x;
     V acc[kRows];
     COMMENSAL_UNROLL
-    for (int r = 0; r < kRows; ++r) acc[r] = Op::start();
+    for (int r = 0; r < kRows; ++r) acc[r] = Chain::start();
     COMMENSAL_UNROLL
     for (int row = 0; row < kRows + kSide - 1; ++row) {
       V taps[kSide];
@@ -151,31 +152,30 @@ HWY_INLINE void overlapping_rows(const TapPlane& p, std::int64_t y) {
         const int down = row - r;
         if (down < 0 || down >= kSide) continue;
         COMMENSAL_UNROLL
-        for (int k = 0; k < kSide; ++k) acc[r] = Op::step(p, down * kSide + k, taps[k], acc[r]);
+        for (int k = 0; k < kSide; ++k) acc[r] = Chain::step(p, down * kSide + k, taps[k], acc[r]);
       }
     }
     COMMENSAL_UNROLL
-    for (int r = 0; r < kRows; ++r) store_output(p, y + r, x, canonical(Op::finish(p, acc[r])));
+    for (int r = 0; r < kRows; ++r) store_output(p, y + r, x, canonical(Chain::finish(p, acc[r])));
   }
 }
 
-template <class Op, int kSide>
+template <int kSide>
 void overlapping_plane(const TapPlane& p) {
   constexpr int kRows = 4;
   std::int64_t y = 0;
-  for (; y + kRows <= p.height; y += kRows) overlapping_rows<Op, kSide, kRows>(p, y);
-  for (; y < p.height; ++y) overlapping_rows<Op, kSide, 1>(p, y);
+  for (; y + kRows <= p.height; y += kRows) overlapping_rows<kSide, kRows>(p, y);
+  for (; y < p.height; ++y) overlapping_rows<kSide, 1>(p, y);
 }
 
-template <class Op>
-void tap_plane(const TapPlane& p) {
-  if (overlaps<3>(p)) return overlapping_plane<Op, 3>(p);
-  if (overlaps<5>(p)) return overlapping_plane<Op, 5>(p);
+inline void tap_plane(const TapPlane& p) {
+  if (overlaps<3>(p)) return overlapping_plane<3>(p);
+  if (overlaps<5>(p)) return overlapping_plane<5>(p);
   constexpr int kRows = 6;
   std::int64_t y = 0;
-  for (; y + kRows <= p.height; y += kRows) tap_rows<Op, kRows>(p, y);
-  for (; y + 2 <= p.height; y += 2) tap_rows<Op, 2>(p, y);
-  for (; y < p.height; ++y) tap_rows<Op, 1>(p, y);
+  for (; y + kRows <= p.height; y += kRows) tap_rows<kRows>(p, y);
+  for (; y + 2 <= p.height; y += 2) tap_rows<2>(p, y);
+  for (; y < p.height; ++y) tap_rows<1>(p, y);
 }
 
 HWY_INLINE KeyV all_of(std::uint32_t x) { return hn::Set(kKeys, static_cast<std::int32_t>(x)); }
@@ -224,39 +224,54 @@ inline void interpolate(const Interpolation& p) {
 }
 
 /// The tree over the lanes kLane, kLane + kStep, ... of kUsed; lane l holds taps l, l + 32, ...
-/// Adding a lane that is absent would change nothing.
-template <int kUsed, int kLane, int kStep>
-HWY_INLINE V tap_tree(const TapPlane& p, const float* in) {
+/// Adding a lane that is absent would change nothing. kRows rows at once.
+template <int kRows, int kUsed, int kLane, int kStep>
+HWY_INLINE void tap_tree(const TapPlane& p, const float* in, V (&sum)[kRows]) {
   if constexpr (kStep == kSumLanes) {
-    V sum = hn::LoadU(kFloats, in + p.offsets[kLane]);
+    const auto tap = [&](int t, int r)
+                         HWY_ATTR { return hn::LoadU(kFloats, in + p.offsets[t] + r * p.in_step); };
+    COMMENSAL_UNROLL
+    for (int r = 0; r < kRows; ++r) sum[r] = tap(kLane, r);
     if constexpr (kUsed == kSumLanes) {
       for (int t = kLane + kSumLanes; t < p.taps; t += kSumLanes) {
-        sum = hn::Add(sum, hn::LoadU(kFloats, in + p.offsets[t]));
+        COMMENSAL_UNROLL
+        for (int r = 0; r < kRows; ++r) sum[r] = hn::Add(sum[r], tap(t, r));
       }
     }
-    return sum;
   } else {
-    const V sum = tap_tree<kUsed, kLane, 2 * kStep>(p, in);
-    if constexpr (kLane + kStep >= kUsed) {
-      return sum;
-    } else {
-      return hn::Add(sum, tap_tree<kUsed, kLane + kStep, 2 * kStep>(p, in));
+    tap_tree<kRows, kUsed, kLane, 2 * kStep>(p, in, sum);
+    if constexpr (kLane + kStep < kUsed) {
+      V other[kRows];
+      tap_tree<kRows, kUsed, kLane + kStep, 2 * kStep>(p, in, other);
+      COMMENSAL_UNROLL
+      for (int r = 0; r < kRows; ++r) sum[r] = hn::Add(sum[r], other[r]);
     }
   }
 }
 
-template <int kUsed>
-void average_of(const TapPlane& p) {
-  for (std::int64_t y = 0; y < p.height; ++y) {
-    for (std::int64_t x = 0; x < p.width; x += kLanes) {
-      V sum = hn::Add(tap_tree<kUsed, 0, 1>(p, p.in + y * p.in_step + x), hn::Zero(kFloats));
+template <int kRows, int kUsed>
+HWY_INLINE void average_rows(const TapPlane& p, std::int64_t y) {
+  for (std::int64_t i = 0; i < p.width; i += kLanes) {
+    const std::int64_t x = column_of(p, i);
+    V sum[kRows];
+    tap_tree<kRows, kUsed, 0, 1>(p, p.in + y * p.in_step + x, sum);
+    COMMENSAL_UNROLL
+    for (int r = 0; r < kRows; ++r) {
+      V mean = hn::Add(sum[r], hn::Zero(kFloats));
       if (p.divisors != nullptr) {
         const auto count = static_cast<int>(std::min<std::int64_t>(p.width - x, kLanes));
-        sum = hn::Div(sum, load_first(count, p.divisors + y * p.width + x));
+        mean = hn::Div(mean, load_first(count, p.divisors + (y + r) * p.width + x));
       }
-      store_output(p, y, x, canonical(sum));
+      store_output(p, y + r, x, canonical(mean));
     }
   }
+}
+template <int kUsed>
+void average_of(const TapPlane& p) {
+  constexpr int kRows = 2;
+  std::int64_t y = 0;
+  for (; y + kRows <= p.height; y += kRows) average_rows<kRows, kUsed>(p, y);
+  for (; y < p.height; ++y) average_rows<1, kUsed>(p, y);
 }
 
 inline void average_plane(const TapPlane& p) {

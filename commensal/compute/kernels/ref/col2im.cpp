@@ -5,6 +5,7 @@
 #include <commensal/compute/kernels/ref/covering.hpp>
 #include <commensal/compute/kernels/ref/each.hpp>
 #include <commensal/compute/kernels/ref/fold.hpp>
+#include <commensal/compute/kernels/ref/wide.hpp>
 #include <commensal/compute/kernels/shape_inference/window.hpp>
 
 namespace commensal::kernels::ref {
@@ -119,8 +120,10 @@ struct Col2ImPlan : EachPlan<Col2Im> {
           leads.clear();
           list_leads(pulse, r % of_plane, leads);
           for (std::size_t phase = 0; phase < phases.size(); ++phase) {
-            make_strips(pulse, x + r / of_plane * blocks, leads, phases[phase],
-                        static_cast<std::int64_t>(phase), strip, y + r * width);
+            wide([&] {
+              make_strips(pulse, x + r / of_plane * blocks, leads, phases[phase],
+                          static_cast<std::int64_t>(phase), strip, y + r * width);
+            });
           }
         }
       });
