@@ -3,11 +3,13 @@
 #include <commensal/compute/graph/optimise/layout.hpp>
 #include <commensal/compute/graph/optimise/match.hpp>
 #include <commensal/compute/kernels/cpu/blocked/plan.hpp>
+#include <commensal/compute/kernels/cpu/blocked/weights.hpp>
 #include <commensal/compute/tensor/stand_in.hpp>
 
 namespace commensal::graph::optimise {
 
 using kernels::cpu::blocks_of;
+using kernels::cpu::ConvWay;
 using kernels::cpu::kBlock;
 using tensor::DType;
 using tensor::Shape;
@@ -30,6 +32,10 @@ bool BlockedLayout::conv(const Node& node) {
   call.inputs = inputs;
   const auto plan = kernels::cpu::plan_blocked_conv(call);
   if (!plan) return false;
+  // Between plain pictures the copies into blocks and out of them take longer than blocks save.
+  const auto way = static_cast<ConvWay>(plan->way);
+  const bool is_light = way == ConvWay::kDirect || way == ConvWay::kDepthwise;
+  if (is_light && !is_blocked(x) && rewriter_.is_output(node.outputs[0])) return false;
   const bool from_picture = plan->from_picture && !is_blocked(x);
   std::vector<ValueId> made_of = node.inputs;
   if (!from_picture) made_of[0] = need_blocked(x, node);

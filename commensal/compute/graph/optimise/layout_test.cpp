@@ -187,5 +187,30 @@ TEST(EqualityLayout, RandomNetworksOfPictures) {
   EXPECT_GT(blocked, case_count(40));  // it is blocked pictures that were compared
 }
 
+// A convolution of `group` groups between two plain pictures, or with one more behind it.
+std::ptrdiff_t blocked_alone(std::int64_t group, std::int64_t side, bool alone = true) {
+  Draw draw(3, 1);
+  GraphMaker maker;
+  const auto random = [&](const Shape& shape) {
+    return maker.constant(kernels::testing::random_of(draw, tensor::DType::kFloat32, shape));
+  };
+  Attributes attributes = with("group", group);
+  attributes.set("pads", Ints(4, side / 2));
+  ValueId y = maker.input({1, 32, 14, 14});
+  y = maker.node("Conv", {y, random({32, 32 / group, side, side})}, attributes);
+  if (!alone) y = maker.node("Conv", {y, random({16, 32, 1, 1})});
+  maker.output(y);
+  return expect_same(maker, Role::kBlockedConv);
+}
+
+TEST(EqualityLayout, LightConvolutionsByThemselvesStayPlain) {
+  EXPECT_EQ(blocked_alone(1, 1), 0);
+  EXPECT_EQ(blocked_alone(1, 5), 0);
+  EXPECT_EQ(blocked_alone(32, 3), 0);
+  EXPECT_EQ(blocked_alone(4, 3), 1);
+  EXPECT_EQ(blocked_alone(1, 3), 1);  // Winograd's
+  EXPECT_EQ(blocked_alone(32, 3, false), 2);
+}
+
 }  // namespace
 }  // namespace commensal::graph::optimise

@@ -227,19 +227,23 @@ void for_planes(const Pool& pool, Workspace& ws, const Task& task) {
 
 void average_whole_planes(const Pool& pool, const Call& call, Tensor& output, Workspace& ws) {
   const FoldKernel& fold = fold_kernels_for(ws.isa).of(Fold::kSum);
+  const auto sum_of = kernels_for(ws.isa).sum;
   const float* x = call.in(0).data<float>().data();
   float* y = output.mutable_data<float>().data();
   const std::int64_t plane = pool.window.in_elements();
   constexpr std::int64_t kPiece = 1 << 20;
-  for_planes(pool, ws, [&](std::int64_t i) {
+  const auto sum_in_pieces = [&](const float* from) {
     std::array<float, FoldKernel::kLanes> lanes;
-    std::int64_t at = 0;
-    do {  // once even for an empty plane
+    for (std::int64_t at = 0; at < plane; at += kPiece) {
       if (at > 0) ws.threads.yield();
-      fold.row(x + i * plane + at, std::min(kPiece, plane - at), nullptr, at == 0, lanes.data());
-      at += kPiece;
-    } while (at < plane);
-    const float mean = fold.total(lanes.data()) / static_cast<float>(plane);
+      fold.row(from + at, std::min(kPiece, plane - at), nullptr, at == 0, lanes.data());
+    }
+    return fold.total(lanes.data());
+  };
+  for_planes(pool, ws, [&](std::int64_t i) {
+    const float* const from = x + i * plane;
+    const float sum = plane <= kPiece ? sum_of(from, plane) : sum_in_pieces(from);
+    const float mean = sum / static_cast<float>(plane);
     y[i] = mean != mean ? std::numeric_limits<float>::quiet_NaN() : mean;
   });
 }
