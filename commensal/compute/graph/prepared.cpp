@@ -39,13 +39,10 @@ std::shared_ptr<const Graph> Prepared::optimised(Plan& plan,
   const auto nodes = static_cast<std::int64_t>(graph_->nodes.size());
   if (left.nodes_left < nodes) return nullptr;
   const std::int64_t ops_max = std::max<std::int64_t>(left.ops_left, 0);
-  struct Taking {  // where it is stopped too
-    ~Taking() { share.take(nodes, ops_max - ops_left); }
-    Share& share;
-    const std::int64_t nodes, ops_max;
-    std::int64_t ops_left;
-  } taking{plan.share, nodes, ops_max, ops_max};
-  return optimise::optimised(*graph_, plan.inputs, host, taking.ops_left);
+  std::int64_t ops_left = ops_max;
+  auto made = optimise::optimised(*graph_, plan.inputs, host, ops_left);
+  plan.share.take(nodes, ops_max - ops_left);
+  return made;
 }
 
 Prepared::ProgramResult Prepared::make(Plan& plan, const kernels::ThreadPool* host) {
@@ -57,15 +54,12 @@ Prepared::ProgramResult Prepared::make(Plan& plan, const kernels::ThreadPool* ho
 }
 
 Prepared::Settling::~Settling() {
+  if (plan_->program == nullptr) plan_->share.give_back();  // who waited may still hold the plan
   std::shared_ptr<Plan> dropped;
   {
     const std::lock_guard lock(all_.mutex_);
     std::erase(all_.pending_, plan_);
-    if (plan_->program != nullptr) {
-      all_.plans_.insert(all_.plans_.begin(), plan_);
-    } else {
-      all_.for_nothing_.take(0, plan_->share.ops());
-    }
+    if (plan_->program != nullptr) all_.plans_.insert(all_.plans_.begin(), plan_);
     if (all_.plans_.size() > kPlannedMax) {
       dropped = std::move(all_.plans_.back());
       all_.plans_.pop_back();

@@ -59,9 +59,9 @@ class Prepared {
     explicit Share(std::shared_ptr<PackCache> cache) : cache_(std::move(cache)) {}
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
-    ~Share() { take(-nodes_, -ops_); }
+    ~Share() { give_back(); }
     void take(std::int64_t nodes, std::int64_t ops);
-    std::int64_t ops() const { return ops_; }
+    void give_back() { take(-nodes_, -ops_); }
 
    private:
     const std::shared_ptr<PackCache> cache_;
@@ -105,9 +105,8 @@ class Prepared {
   // Guarded by mutex_, under which nothing is made.
   std::mutex mutex_;
   using Plans = std::vector<std::shared_ptr<Plan>>;
-  Plans plans_;                // the most recently used first
-  Plans pending_;              // those that are being made
-  Share for_nothing_{cache_};  // of makers that were stopped: else they could begin without end
+  Plans plans_;    // the most recently used first
+  Plans pending_;  // those that are being made
 };
 
 }  // namespace commensal::graph

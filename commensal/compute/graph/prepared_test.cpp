@@ -195,26 +195,22 @@ TEST(Prepared, APlanThatIsWithdrawnTakesNothingFromTheOthers) {
   EXPECT_EQ(prepared.packed_constants(), packed) << "one has come, one has gone";
 }
 
-TEST(Prepared, OfABodyChargesWhatWasDoneForNothing) {
+TEST(Prepared, WhoIsStoppedTakesNothingFromWhoComesNext) {
   const auto cache = std::make_shared<PackCache>();
   const auto& left = cache->inner_plans();
   const std::int64_t nodes = left.nodes_left, ops = left.ops_left;
-  {
-    Prepared body(graph_of_rows(), some_isa(), cache);
-    std::int64_t charged = 0;
-    for (int yields = 0;; ++yields) {
-      Stopping pacer(yields);
-      kernels::ThreadPool pool(1);
-      const kernels::ThreadPool::Burst burst(pool, &pacer);
-      if (kernels::unless_stopped([&] { return body.planned(rows(100), &pool); })) break;
-      EXPECT_EQ(left.nodes_left, nodes) << "nothing is kept; after yields: " << yields;
-      EXPECT_GE(ops - left.ops_left, charged);
-      charged = ops - left.ops_left;
-    }
-    EXPECT_GT(charged, 0) << "the weight was folded, and more than once";
+  Prepared body(graph_of_rows(), some_isa(), cache);
+  int stopped = 0;
+  for (;; ++stopped) {
+    Stopping pacer(stopped);
+    kernels::ThreadPool pool(1);
+    const kernels::ThreadPool::Burst burst(pool, &pacer);
+    if (kernels::unless_stopped([&] { return body.planned(rows(100), &pool); })) break;
+    EXPECT_EQ(left.nodes_left, nodes) << "after yields: " << stopped;
+    EXPECT_EQ(left.ops_left, ops) << "after yields: " << stopped;
   }
-  EXPECT_EQ(left.nodes_left, nodes);
-  EXPECT_EQ(left.ops_left, ops);
+  EXPECT_GT(stopped, 0);
+  EXPECT_LT(left.ops_left, ops) << "what is kept is charged";
 }
 
 TEST(Prepared, MakesAPlanOnceForAllWhoWaitForIt) {

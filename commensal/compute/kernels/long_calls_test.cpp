@@ -74,7 +74,7 @@ void hold_all(LongCall::By by) {
   for (const Sample& sample : all_samples()) {
     if (!all && sample.name != asked) continue;
     if (by == LongCall::By::kCpu && SampleCall(sample).op().fast() == nullptr) continue;
-    for (const LongCall& call : long_calls(sample, by, 2 * kMsMax, all ? 2 : 1000)) hold(call);
+    for (const LongCall& call : long_calls(sample, by, kMsMax, all ? 2 : 1000)) hold(call);
   }
 }
 
@@ -105,7 +105,7 @@ TEST(LongCalls, OfRecurrentLayersAskOften) {
                         recurrent("LSTM", 4, 1 << 15, 1, 64), recurrent("RNN", 1, 2, 1 << 21, 1),
                         recurrent("RNN", 1, 1, 1 << 21, 1, tensor::DType::kFloat16)};
   for (const Sample& sample : all) {
-    hold(LongCall(sample, LongCall::By::kCpu, "as it is"), 2 * kMsMax);
+    hold(LongCall(sample, LongCall::By::kCpu, "as it is"), kMsMax);
   }
 }
 

@@ -179,6 +179,14 @@ HWY_INLINE void largest_of_columns(const WindowLines<T>& w, T* y) {
   put(i, static_cast<int>(w.columns - i));
 }
 
+/// Calls f with the stride as a constant: 0 is any other.
+template <class T, class F>
+HWY_INLINE void with_stride(const WindowLines<T>& w, const F& f) {
+  if (w.stride == 1) return f(std::integral_constant<int, 1>());
+  if (w.stride == 2) return f(std::integral_constant<int, 2>());
+  if (w.stride == 4) return f(std::integral_constant<int, 4>());
+  f(std::integral_constant<int, 0>());
+}
 template <class T, class From, int kStride>
 void maxima_of_lines(const WindowLines<T>& given, const From* x) {
   const WindowLines<T> w = given;  // the copy is known not to change
@@ -190,21 +198,26 @@ void maxima_of_lines(const WindowLines<T>& given, const From* x) {
     largest_of_columns<T, kStride>(w, w.y + line * w.y_step);
   }
 }
-template <class T, class From>
-void maxima_from(const WindowLines<T>& w, const From* x) {
-  if (w.stride == 1) return maxima_of_lines<T, From, 1>(w, x);
-  if (w.stride == 2) return maxima_of_lines<T, From, 2>(w, x);
-  if (w.stride == 4) return maxima_of_lines<T, From, 4>(w, x);
-  maxima_of_lines<T, From, 0>(w, x);
-}
 template <class T>
 void maxima(const WindowLines<T>& w) {
-  if (w.keyed != nullptr) return maxima_from(w, w.keyed);
-  maxima_from(w, w.x);
+  with_stride(w, [&](auto stride) HWY_ATTR {
+    if (w.keyed != nullptr) return maxima_of_lines<T, OrderKey<T>, stride()>(w, w.keyed);
+    maxima_of_lines<T, T, stride()>(w, w.x);
+  });
+}
+template <class T>
+void rows_of_line(const WindowLines<T>& w) {
+  if (w.keyed != nullptr) return largest_of_rows(w, w.keyed, 0);
+  largest_of_rows(w, w.x, 0);
+}
+template <class T>
+void columns_of_line(const WindowLines<T>& w) {
+  with_stride(w, [&](auto stride) HWY_ATTR { largest_of_columns<T, stride()>(w, w.y); });
 }
 
 template <class T>
-inline constexpr WindowKernels<T> kWindowKernels = {keys_of<T>, maxima<T>};
+inline constexpr WindowKernels<T> kWindowKernels = {keys_of<T>, maxima<T>, rows_of_line<T>,
+                                                    columns_of_line<T>};
 
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE

@@ -18,9 +18,9 @@ template <class T>
 using OrderKey = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
 /// Lines of windows over a plane, T float or double. Keys are whole numbers in the order of maxima.
-/// Behind `keys` and lines of keys there are kSlack more.
 template <class T>
 struct WindowLines {
+  /// Read behind the last row of keys, and read and written behind a line's.
   static constexpr std::int64_t kSlack = 64;
   const T* x = nullptr;                // the plane, or else
   const OrderKey<T>* keyed = nullptr;  // its keys
@@ -40,6 +40,10 @@ template <class T>
 struct WindowKernels {
   void (*keys)(const T* x, OrderKey<T>* keys, std::int64_t count) = nullptr;
   void (*maxima)(const WindowLines<T>&) = nullptr;
+  /// The halves of it, for parts of a line: the keys of line 0's columns, -infinity's behind them;
+  /// and outputs out of such keys.
+  void (*rows)(const WindowLines<T>&) = nullptr;
+  void (*columns)(const WindowLines<T>&) = nullptr;
 };
 template <class T>
 const WindowKernels<T>& window_kernels_for(Isa isa);

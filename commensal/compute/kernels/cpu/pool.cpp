@@ -279,7 +279,7 @@ core::Result<bool> pool_served(const Call& call, std::span<Tensor> outputs, Work
     }
   }
   constexpr std::int64_t kListedMax = 1 << 24;  // divisors
-  if (!TapLayout::suits(pool.window)) return false;
+  if (!TapLayout::suits(pool.window) || pool.window.in_elements() == 0) return false;
   if (kind == PlanePool::Kind::kAverage && pool.window.out_elements() > kListedMax) return false;
   if (outputs.size() > 1) {
     const bool counts = pool.window.in_elements() <= std::numeric_limits<std::int32_t>::max();

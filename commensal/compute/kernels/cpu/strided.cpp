@@ -176,10 +176,11 @@ BlockFns block_fns_of(std::int64_t size) {
 
 /// A matrix whose columns lie side by side in the input and whose rows do in the output: `across`
 /// is the output's last axis, `along` the one that runs in the input. Blocks are as broad as a
-/// cache line, so that what is fetched is used.
+/// cache line, so that what is fetched is used, and lines are taken tile by tile, so that the next
+/// block's lie beside those that were just fetched.
 void copy_matrices(const Bytes& bytes, const std::vector<Axis>& outer, const Axis& across,
                    const Axis& along, Workspace& ws) {
-  constexpr std::int64_t kLine = 16;
+  constexpr std::int64_t kLine = 16, kTile = 128;
   const auto transpose = kernels_for(ws.isa).transpose_words;
   const BlockFn block_fn = bytes.size == 1 ? copy_byte_matrix : block_fns_of(bytes.size).copy;
   const std::int64_t lines = ceil_div(along.size, kLine);
@@ -193,15 +194,19 @@ void copy_matrices(const Bytes& bytes, const std::vector<Axis>& outer, const Axi
     const std::int64_t task = i / parts;
     const Offsets at = offsets_of(outer, task / tasks);
     const std::int64_t last = std::min(lines, (task % tasks + 1) * lines_a_task);
-    for (std::int64_t line = task % tasks * lines_a_task; line < last; ++line) {
-      const std::int64_t begin = line * kLine, count = std::min(kLine, along.size - begin);
-      const std::uint8_t* from = bytes.from + (at.in + begin + first * across.in) * bytes.size;
-      std::uint8_t* to = bytes.to + (at.out + begin * along.out + first) * bytes.size;
-      if (bytes.size == 4) {
-        transpose({reinterpret_cast<const float*>(from), across.in, reinterpret_cast<float*>(to),
-                   along.out, columns, count});
-      } else {
-        block_fn({count, columns, 1, across.in, along.out, 1}, from, to);
+    const std::int64_t end = first + columns;
+    for (std::int64_t column = first; column < end; column += kTile) {
+      const std::int64_t here = std::min(kTile, end - column);
+      for (std::int64_t line = task % tasks * lines_a_task; line < last; ++line) {
+        const std::int64_t begin = line * kLine, count = std::min(kLine, along.size - begin);
+        const std::uint8_t* from = bytes.from + (at.in + begin + column * across.in) * bytes.size;
+        std::uint8_t* to = bytes.to + (at.out + begin * along.out + column) * bytes.size;
+        if (bytes.size == 4) {
+          transpose({reinterpret_cast<const float*>(from), across.in, reinterpret_cast<float*>(to),
+                     along.out, here, count});
+        } else {
+          block_fn({count, here, 1, across.in, along.out, 1}, from, to);
+        }
       }
     }
   });

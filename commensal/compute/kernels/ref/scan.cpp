@@ -88,15 +88,19 @@ struct CumSumPlan {
     visit(Products{}, type.dtype, [&]<class T>() {
       const T* const x = call.in(0).data<T>().data();
       T* const y = outputs[0].mutable_data<T>().data();
-      const std::int64_t a_task = std::max<std::int64_t>(4096 / view.length, 1);
+      constexpr std::int64_t kTask = 1 << 16;
+      const std::int64_t a_task =
+          std::max<std::int64_t>(kTask / (view.length * std::min(inner, kAcross)), 1);
       threads.run((outer * pieces + a_task - 1) / a_task, [&](std::int64_t task) {
         const std::int64_t end = std::min(outer * pieces, (task + 1) * a_task);
         Pulse pulse(&threads);
-        for (std::int64_t i = task * a_task; i < end; ++i) {
-          const std::int64_t from = i % pieces * kAcross;
-          const std::int64_t at = i / pieces * view.length * inner + from;
-          wide([&] { columns(pulse, x + at, y + at, std::min(kAcross, inner - from)); });
-        }
+        wide([&] {
+          for (std::int64_t i = task * a_task; i < end; ++i) {
+            const std::int64_t from = i % pieces * kAcross;
+            const std::int64_t at = i / pieces * view.length * inner + from;
+            columns(pulse, x + at, y + at, std::min(kAcross, inner - from));
+          }
+        });
       });
     });
   }
@@ -106,7 +110,8 @@ struct CumSumPlan {
 
   template <class T>
   void columns(Pulse& pulse, const T* x, T* y, std::int64_t count) const {
-    std::array<Compute<T>, kAcross> acc{};
+    std::array<Compute<T>, kAcross> acc;
+    std::fill_n(acc.begin(), count, Compute<T>{0});
     for (std::int64_t i = 0; i < view.length; ++i) {
       const std::int64_t row = (reverse ? view.length - 1 - i : i) * view.inner_size;
       pulse(count);
