@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `inspect` and `run --profile` tell of a model.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <apps/commensal/table.hpp>
 #include <commensal/base/core/file.hpp>
@@ -9,6 +11,8 @@
 #include <commensal/compute/graph/onnx/testing/model_files.hpp>
 #include <commensal/compute/io/npy.hpp>
 #include <commensal/compute/kernels/operator.hpp>
+#include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace commensal::apps {
@@ -110,6 +114,32 @@ TEST_F(Look, ATraceThatCannotBeWrittenIsRefusedBeforeTheRuns) {
   EXPECT_THAT(said.err, HasSubstr("none/trace.json"));
   EXPECT_THAT(said.err, Not(HasSubstr("between nodes")));
   EXPECT_EQ(said.out, "");
+}
+
+TEST_F(Look, ATraceMayBeABareNameInThisFolder) {
+  const core::Path before = std::filesystem::current_path();
+  std::filesystem::current_path(at("."));
+  const Said said = run(files::relu_file(), "--profile=new.json");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_TRUE(std::filesystem::exists(at("new.json")));
+}
+
+TEST_F(Look, StandardErrorThatIsFullIsAFailureAndNoCrash) {
+  const std::string relu = model(files::relu_file());
+  const int kept = ::dup(STDERR_FILENO), full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  ::dup2(full, STDERR_FILENO);
+  ::testing::internal::CaptureStdout();
+  const int lacking = CommandLine(commensal_program()).run({"inspect", at("none.onnx")});
+  const int profiled =
+      CommandLine(commensal_program()).run({"run", relu, "--input", input_, "--profile"});
+  ::testing::internal::GetCapturedStdout();
+  ::dup2(kept, STDERR_FILENO);
+  std::clearerr(stderr);
+  ::close(kept), ::close(full);
+  EXPECT_EQ(lacking, 1);
+  EXPECT_EQ(profiled, 1);
 }
 
 TEST_F(Look, ATraceReplacesNothingThatIsRead) {

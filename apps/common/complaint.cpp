@@ -13,7 +13,8 @@ namespace commensal::apps {
 
 void complain(bool in_json, std::string_view who, const core::Error& error) {
   if (!in_json) {
-    fmt::print(stderr, "{}: {}\n", who, error.message);
+    // Where it cannot be said, the exit status says it; fmt::print would throw.
+    std::fputs(fmt::format("{}: {}\n", who, error.message).c_str(), stderr);
     return;
   }
   using Json = nlohmann::ordered_json;

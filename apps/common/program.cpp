@@ -136,9 +136,10 @@ core::Result<int> run_checked(const Run& run) {
   } catch (const std::bad_alloc&) {
     return core::fail(core::ErrorCode::kResourceExhausted, "out of memory");
   } catch (const std::system_error& error) {  // of fmt::print
-    if (std::ferror(stdout) == 0) throw;
-    return core::fail(core::ErrorCode::kUnavailable, "cannot write standard output: {}",
-                      error.code().message());
+    const bool is_output = std::ferror(stdout) != 0;
+    if (!is_output && std::ferror(stderr) == 0) throw;
+    return core::fail(core::ErrorCode::kUnavailable, "cannot write standard {}: {}",
+                      is_output ? "output" : "error", error.code().message());
   }
   if (const auto shown = check_output(); done && !shown) return tl::unexpected(shown.error());
   return done;

@@ -8,8 +8,10 @@
 #include <apps/common/inputs.hpp>
 #include <apps/common/outputs.hpp>
 #include <apps/common/progress.hpp>
+#include <cerrno>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/profile/profiler.hpp>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -54,10 +56,12 @@ Result<void> check_trace(const RunArguments& options) {
       return core::fail(core::ErrorCode::kInvalidArgument, "'{}' is read: a trace would replace it",
                         options.profile);
   }
-  const core::Path folder = std::filesystem::weakly_canonical(file, none).parent_path();
-  if (::access(folder.c_str(), W_OK | X_OK) != 0 || std::filesystem::is_directory(file, none))
-    return core::fail(core::ErrorCode::kUnavailable, "cannot write '{}'", options.profile);
-  return {};
+  const core::Path place = std::filesystem::absolute(file, none);  // a bare name has no folder
+  const core::Path folder = std::filesystem::weakly_canonical(place, none).parent_path();
+  const bool is_folder = std::filesystem::is_directory(file, none);
+  if (!is_folder && ::access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return core::fail(core::ErrorCode::kUnavailable, "cannot write '{}': {}", options.profile,
+                    std::strerror(is_folder ? EISDIR : errno));
 }
 
 // The table goes to standard error: the outputs keep standard output.

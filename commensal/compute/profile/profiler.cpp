@@ -153,14 +153,22 @@ void Profiler::after_node(const graph::Node& node, const kernels::Call& call,
 
 Profile profile_of(const Profiler& profiler, const kernels::Peak& peak) {
   core::check(profiler.runs().size() >= 2, "a run beside the first one");
-  std::vector<double> times, own;
-  for (const RunTime& run : std::span(profiler.runs()).subspan(1)) {
-    times.push_back(seconds(run.end_ns - run.start_ns - run.own_ns));
+  std::vector<double> times, own, between;
+  for (std::size_t i = 1; i < profiler.runs().size(); ++i) {
+    const RunTime& run = profiler.runs()[i];
+    const std::int64_t run_ns = run.end_ns - run.start_ns - run.own_ns;
+    std::int64_t nodes_ns = 0;
+    for (const NodeTimes& node : profiler.nodes()) {
+      if (i < node.runs.size()) nodes_ns += node.runs[i].ns;
+    }
+    times.push_back(seconds(run_ns));
     own.push_back(seconds(run.own_ns));
+    between.push_back(seconds(run_ns - nodes_ns));
   }
-  Profile profile{rows_of(profiler), {}, 0, 0, times.size(), peak};
+  Profile profile{.by_node = rows_of(profiler), .runs = times.size(), .peak = peak};
   profile.run_seconds = median(std::move(times));
   profile.own_seconds = median(std::move(own));
+  profile.between_seconds = median(std::move(between));
   profile.by_operator = summed(profile.by_node);
   return profile;
 }

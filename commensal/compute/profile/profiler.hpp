@@ -115,6 +115,7 @@ struct Profile {
   std::vector<Row> by_operator;  // the longest first; `name` and `output` are empty
   double run_seconds = 0;        // median, less own_seconds; more than the nodes' sum
   double own_seconds = 0;        // the profiler's
+  double between_seconds = 0;    // outside nodes: median of each run's
   std::size_t runs = 0;
   kernels::Peak peak;  // zeros: not measured
 };

@@ -16,20 +16,28 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// A millisecond passes with every look.
+/// A millisecond passes with every look, and some forty once in `period` looks.
 class TickingClock final : public core::Clock {
  public:
-  std::int64_t monotonic_ns() const override { return 1'000'000 * ++looks_; }
+  explicit TickingClock(std::int64_t period = std::int64_t{1} << 40, std::int64_t first = 0)
+      : period_(period), looks_(first), first_(first) {}
+  std::int64_t monotonic_ns() const override {
+    ++looks_;
+    return 1'000'000 * (looks_ + 40 * (looks_ / period_));
+  }
   std::int64_t wall_ms() const override { return 0; }
+  std::int64_t looks() const { return looks_ - first_; }
 
  private:
-  mutable std::int64_t looks_ = 0;
+  const std::int64_t period_;
+  mutable std::int64_t looks_;
+  const std::int64_t first_;
 };
 
 class ProfilerTest : public ::testing::Test {
  protected:
   void SetUp() override { run(graph::Backend::kCpu, profiler_); }
-  static void run(graph::Backend backend, Profiler& profiler) {
+  static void run(graph::Backend backend, Profiler& profiler, int runs = 3) {
     const auto graph =
         graph::onnx::import_file(core::Path(COMMENSAL_SOURCE_DIR) / "models/digits/digits.onnx");
     ASSERT_TRUE(graph);
@@ -38,7 +46,7 @@ class ProfilerTest : public ::testing::Test {
     const std::vector<float> pixels(64, 0.5f);
     const std::vector inputs = {
         tensor::Tensor::of<float>(*tensor::Shape::of({{1, 1, 8, 8}}), pixels)};
-    for (int run = 0; run < 3; ++run) {
+    for (int run = 0; run < runs; ++run) {
       profiler.begin_run();
       ASSERT_TRUE(session->run(inputs, {.tracer = &profiler}));
       profiler.end_run();
@@ -62,6 +70,22 @@ TEST_F(ProfilerTest, EveryNodeHasItsTimeAndWork) {
   // Of each node four: one is its own, one between it and the next, two are the profiler's.
   EXPECT_DOUBLE_EQ(profile.own_seconds, 2 * sum);
   EXPECT_DOUBLE_EQ(profile.run_seconds, 2 * sum + 1e-3);
+}
+
+// Where each run is held up in another node, none of their medians has it.
+TEST_F(ProfilerTest, BetweenNodesIsWhatWasBetweenThem) {
+  const std::int64_t a_run = clock_.looks() / 3;
+  int held_between = 0;
+  for (std::int64_t first = 0; first < 4; ++first) {  // of a node's four looks
+    const TickingClock clock(a_run + 4, first);
+    Profiler profiler(clock);
+    run(graph::Backend::kCpu, profiler, 6);
+    const Profile profile = profile_of(profiler, {});
+    for (const Row& row : profile.by_node) EXPECT_LT(row.seconds, 10e-3) << row.name;
+    if (profile.between_seconds > 10e-3 + 1e-3 * static_cast<double>(profile.by_node.size()))
+      ++held_between;
+  }
+  EXPECT_EQ(held_between, 1);
 }
 
 /// x = Softmax(CumSum(x)), `count` times; x doubles in length in each turn if it grows.

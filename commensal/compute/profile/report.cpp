@@ -72,22 +72,20 @@ std::string profile_text(const Profile& profile) {
       "are taken off{}\n\n{}  operator\n",
       1e3 * profile.run_seconds, profile.runs, 1e3 * profile.own_seconds, peak_text(profile),
       kHead);
-  double nodes_s = 0;
   for (const Row& row : profile.by_operator) {
     text +=
         fmt::format("{}  {} ({}{})\n", figures(row, profile), row.op, row.nodes, turns_text(row));
-    nodes_s += row.seconds;
   }
-  const double rest_s = profile.run_seconds - nodes_s;
   std::string plain;
   for (const Row& row : profile.by_operator) {
     if (row.is_plain) plain += (plain.empty() ? "" : ", ") + row.op;
   }
-  text += fmt::format("{:>9.3f} {:>6} {:>36} between nodes\n\n{}  node\n", 1e3 * rest_s,
-                      share(rest_s, profile.run_seconds), "", kHead);
+  text += fmt::format("{:>9.3f} {:>6} {:>36} between nodes\n\n{}  node\n",
+                      1e3 * profile.between_seconds,
+                      share(profile.between_seconds, profile.run_seconds), "", kHead);
   for (const Row& row : profile.by_node) {
-    text += fmt::format("{}  {} ({}{}) {}\n", figures(row, profile), row.name, row.op,
-                        turns_text(row), row.output);
+    text += fmt::format("{}  {} ({}{}) {}{}\n", figures(row, profile), row.name, row.op,
+                        turns_text(row), row.output, row.is_plain ? ", in plain loops" : "");
   }
   if (!plain.empty()) text += fmt::format("\nIn plain loops: {}.\n", plain);
   text +=
