@@ -16,20 +16,20 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// A millisecond passes with every look, and some forty once in `period` looks.
+/// A millisecond passes with every look, and some forty once in `spacing` looks.
 class TickingClock final : public core::Clock {
  public:
-  explicit TickingClock(std::int64_t period = std::int64_t{1} << 40, std::int64_t first = 0)
-      : period_(period), looks_(first), first_(first) {}
+  explicit TickingClock(std::int64_t spacing = std::int64_t{1} << 40, std::int64_t first = 0)
+      : spacing_(spacing), looks_(first), first_(first) {}
   std::int64_t monotonic_ns() const override {
     ++looks_;
-    return 1'000'000 * (looks_ + 40 * (looks_ / period_));
+    return 1'000'000 * (looks_ + 40 * (looks_ / spacing_));
   }
   std::int64_t wall_ms() const override { return 0; }
   std::int64_t looks() const { return looks_ - first_; }
 
  private:
-  const std::int64_t period_;
+  const std::int64_t spacing_;
   mutable std::int64_t looks_;
   const std::int64_t first_;
 };

@@ -261,7 +261,7 @@ std::string short_rows_of(const std::vector<Measured>& rows) {
     if (row.compared.theirs.median_s >= kShort) others.push_back(row.compared.ratio.value);
   }
   return fmt::format(
-      "{} of {} rows take the peer less than 50 us, 18 to 26 of them its profiler: {}",
+      "{} of {} rows take the peer less than 50 us, 18 to 26 of them its profiler: {}\n",
       rows.size() - others.size(), rows.size(),
       others.empty() ? "there are no others"
                      : fmt::format("geometric mean without them {:.3f}", geometric_mean(others)));
@@ -289,10 +289,9 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
   report.rows = rows_of(bench, options);
   COMMENSAL_ASSIGN(const auto nodes, node_rows(bench, options.ops));
   report.rows.insert(report.rows.end(), nodes.begin(), nodes.end());
-  report.tables = table_of(bench, language_s);
+  report.tables = table_of(bench, language_s) + short_rows_of(bench.rows_);
   report.lists = {{"results", fields_of(bench.rows_)},
                   {"peer_language", {{{"us", language_s * kUs}}}}};
-  report.notes.push_back(short_rows_of(bench.rows_));
   for (const auto& [what, why] : bench.refused_)
     report.notes.push_back(fmt::format("{}: {}", what, why));
   for (const auto& [ops, why] : not_measured()) {
