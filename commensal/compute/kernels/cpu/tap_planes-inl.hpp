@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <commensal/compute/kernels/cpu/extremes-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/sum-inl.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
@@ -29,33 +30,20 @@ struct Chain {
   }
 };
 
-using Keys = hn::RebindToSigned<Floats>;
-using KeyV = hn::Vec<Keys>;
+using Most = Order<float, true>;
+using Keys = Most::Integers;
+using KeyV = Most::I;
 inline constexpr Keys kKeys;
-inline constexpr std::int32_t kNanKey = 0x7fffffff,
-                              kLowestKey = static_cast<std::int32_t>(1u << 31);
-
-/// Of a number's bits its key, and of a key its number's bits, all but NaN's.
-HWY_INLINE KeyV turned(KeyV x) {
-  return hn::Xor(x, hn::And(hn::ShiftRight<31>(x), hn::Set(kKeys, 0x7fffffff)));
-}
-HWY_INLINE KeyV key_of(V x) {
-  const KeyV key = turned(hn::BitCast(kKeys, x));
-  return hn::IfThenElse(hn::RebindMask(kKeys, hn::IsNaN(x)), hn::Set(kKeys, kNanKey), key);
-}
-HWY_INLINE KeyV key_of_infinity() { return key_of(hn::Neg(hn::Inf(kFloats))); }
-/// Canonical NaN; what is below all numbers becomes -infinity.
-HWY_INLINE V number_of(KeyV key) {
-  return canonical(hn::BitCast(kFloats, turned(hn::Max(key, key_of_infinity()))));
-}
+/// What is below all numbers becomes -infinity.
+HWY_INLINE V number_of(KeyV key) { return Most::value(hn::Max(key, Most::start())); }
 
 inline void keys_of_row(float* x, std::int64_t count) {
   for (; count > 0; count -= kLanes, x += kLanes) {
     const auto here = static_cast<int>(std::min<std::int64_t>(count, kLanes));
     if (here == kLanes) {
-      hn::StoreU(hn::BitCast(kFloats, key_of(hn::LoadU(kFloats, x))), kFloats, x);
+      hn::StoreU(hn::BitCast(kFloats, Most::key(hn::LoadU(kFloats, x))), kFloats, x);
     } else {
-      store_first(here, hn::BitCast(kFloats, key_of(load_first(here, x))), x);
+      store_first(here, hn::BitCast(kFloats, Most::key(load_first(here, x))), x);
     }
   }
 }
@@ -64,21 +52,22 @@ inline float largest_of_row(const float* x, std::int64_t count) {
   constexpr int kAtOnce = 4;
   const bool is_long = count >= kLanes;
   KeyV best[kAtOnce];
-  for (KeyV& one : best) one = key_of_infinity();
+  for (KeyV& one : best) one = Most::start();
   for (; count >= kAtOnce * kLanes; count -= kAtOnce * kLanes, x += kAtOnce * kLanes) {
     COMMENSAL_UNROLL
     for (int v = 0; v < kAtOnce; ++v) {
-      best[v] = hn::Max(best[v], key_of(hn::LoadU(kFloats, x + v * kLanes)));
+      best[v] = hn::Max(best[v], Most::key(hn::LoadU(kFloats, x + v * kLanes)));
     }
   }
   const float* const last = x + count - kLanes;  // what is there twice changes no maximum
   for (; count > kLanes; count -= kLanes, x += kLanes) {
-    best[0] = hn::Max(best[0], key_of(hn::LoadU(kFloats, x)));
+    best[0] = hn::Max(best[0], Most::key(hn::LoadU(kFloats, x)));
   }
-  if (count > 0 && is_long) best[1] = hn::Max(best[1], key_of(hn::LoadU(kFloats, last)));
+  if (count > 0 && is_long) best[1] = hn::Max(best[1], Most::key(hn::LoadU(kFloats, last)));
   if (count > 0 && !is_long) {
     const auto here = static_cast<int>(count);
-    best[0] = key_of(hn::IfThenElse(first(here), load_first(here, x), hn::Neg(hn::Inf(kFloats))));
+    best[0] =
+        Most::key(hn::IfThenElse(first(here), load_first(here, x), hn::Neg(hn::Inf(kFloats))));
   }
   const KeyV all = hn::Max(hn::Max(best[0], best[1]), hn::Max(best[2], best[3]));
   return hn::GetLane(number_of(hn::MaxOfLanes(kKeys, all)));
@@ -190,7 +179,7 @@ inline void placed_maximum(const PlacedTaps& t) {
       const auto row = static_cast<std::uint32_t>(y) * t.row_step + t.row_start;
       const KeyV from =
           hn::Add(columns, all_of(row + static_cast<std::uint32_t>(x) * t.column_step));
-      KeyV best = hn::Set(kKeys, kLowestKey), place = hn::Set(kKeys, -1);
+      KeyV best = hn::Set(kKeys, Most::Limits::min()), place = hn::Set(kKeys, -1);
       for (int tap = 0; tap < p.taps; ++tap) {
         const KeyV key = hn::BitCast(kKeys, hn::LoadU(kFloats, in + p.offsets[tap]));
         const auto better = hn::Gt(key, best);
