@@ -22,8 +22,8 @@ class AtOnce final : public core::Pacer {
   bool yield() override { return false; }
 };
 
-constexpr std::int64_t kAskedBytesMin = 16 << 10;     // that it counts for
-constexpr std::int64_t kAskedBytesTotal = 512 << 20;  // all nodes together
+constexpr std::int64_t kAskedBytesMin = 256 << 10;                // that it counts for
+constexpr std::int64_t kAskedBytesTotal = std::int64_t{8} << 30;  // all nodes together
 constexpr std::int64_t kOutlookOpsMax = 1 << 25;
 
 /// Asks kernels whether they serve, on zeros where no elements are known.
@@ -57,7 +57,8 @@ class Asking {
     call.inputs = inputs;
     call.output_count = static_cast<int>(node.outputs.size());
     if (!fill_outputs(known, node, call)) return std::nullopt;
-    call.unknown = {};  // they have elements now
+    if (call.outputs.front().shape.elements() == 0) return std::nullopt;  // of a guess
+    call.unknown = {};                                                    // they have elements now
     for (const TensorType& output : call.outputs) {
       bytes += std::min(output.bytes(), limits::kAskedBytesMax);
     }
@@ -116,10 +117,13 @@ class Asking {
   AtOnce at_once_;
 };
 
+using Infer = core::Result<Known> (*)(const Graph&, const Types&, std::int64_t&,
+                                      const std::map<ValueId, Tensor>&);
+
 /// Looks at a graph and those inside it.
 class Looking {
  public:
-  Looking() {
+  explicit Looking(Infer infer) : infer_(infer) {
     const auto isas = kernels::available_isas();
     if (!isas.empty()) asking_.emplace(isas.back());
   }
@@ -132,13 +136,13 @@ class Looking {
       for (std::int64_t& dim : declared.dims) dim = dim < 0 ? 1 : dim;
       guessed.push_back(declared.type());
     }
-    auto known = optimise::known_of(graph, inputs, ops_left_);
+    auto known = infer_(graph, inputs, ops_left_, {});
     if (!known && is_refusal(known.error())) {
       outlook_.refusal = known.error().message;
       return std::move(outlook_);
     }
     if (known && guessed != inputs) {
-      if (auto other = optimise::known_of(graph, guessed, ops_left_)) known = std::move(other);
+      if (auto other = infer_(graph, guessed, ops_left_, {})) known = std::move(other);
     }
     look(graph, or_nothing(graph, std::move(known)), "");
     return std::move(outlook_);
@@ -198,12 +202,13 @@ class Looking {
         elements.emplace(inner.graph->inputs[declared + i], constant->second);
     }
     const std::string place = inner_name(inner_name(around, node.name), "/" + inner.name + "/");
-    auto inside = optimise::known_of(*inner.graph, inputs, ops_left_, elements);
+    auto inside = infer_(*inner.graph, inputs, ops_left_, elements);
     if (!inside && is_refusal(inside.error()) && outlook_.doubt.empty())
       outlook_.doubt = fmt::format("{}: {}", place, inside.error().message);
     look(*inner.graph, or_nothing(*inner.graph, std::move(inside)), place);
   }
 
+  const Infer infer_;
   Outlook outlook_;
   std::optional<Asking> asking_;  // none: all is slow here
   std::int64_t ops_left_ = kOutlookOpsMax;
@@ -211,6 +216,13 @@ class Looking {
 
 }  // namespace
 
-Outlook outlook_of(const Graph& graph) { return Looking().look(graph); }
+Outlook outlook_of(const Graph& graph) {
+  Outlook outlook = Looking(optimise::known_of).look(graph);
+  if (outlook.unknown == 0) return outlook;
+  Outlook guess = Looking(optimise::guess_of).look(graph);
+  outlook.slow = std::move(guess.slow);
+  outlook.unknown = guess.unknown;
+  return outlook;
+}
 
 }  // namespace commensal::graph

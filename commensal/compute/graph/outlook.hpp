@@ -7,8 +7,8 @@
 
 namespace commensal::graph {
 
-/// What can be said of runs before there is one, from the types that the model declares; free
-/// dimensions are taken for 1 where nothing refuses that.
+/// What can be said of runs before there is one, from the types that the model declares. Free
+/// dimensions, and elements that shapes depend on, are taken for 1 where nothing refuses that.
 struct Outlook {
   std::string refusal;  // what every run fails with; empty: nothing is known that would
   std::string doubt;    // what fails, if a run comes to it, in a graph inside a node; likewise

@@ -91,10 +91,39 @@ TEST_F(OutlookTest, WhatIsTooLargeIsNotAsked) {
   EXPECT_EQ(outlook_of(*maker.finish()).unknown, 1);
 }
 
-TEST_F(OutlookTest, WhatDependsOnElementsOfInputsIsNotKnown) {
+TEST_F(OutlookTest, ElementsThatShapesDependOnAreTakenForOne) {
   GraphMaker maker;
   const ValueId to = maker.input({1}, tensor::DType::kInt64);
-  maker.output(maker.node("Relu", {maker.node("Expand", {maker.input({1}), to})}));
+  maker.output(slow_max(maker, maker.node("Expand", {maker.input({3}), to})));
+  const Outlook outlook = outlook_of(*maker.finish());
+  EXPECT_EQ(outlook.unknown, 0);
+  ASSERT_EQ(outlook.slow.size(), 1u);
+  EXPECT_EQ(outlook.slow[0].types, "float32[3] to float32[3]");
+}
+
+TEST_F(OutlookTest, ShapesThatOnlyARunKnowsAreThoseOfOnes) {
+  GraphMaker maker;
+  const ValueId places = maker.node("NonZero", {maker.input({2, 3})});
+  maker.output(slow_max(maker, places));
+  const Outlook outlook = outlook_of(*maker.finish());
+  EXPECT_EQ(outlook.unknown, 0);
+  ASSERT_EQ(outlook.slow.size(), 1u);
+  EXPECT_EQ(outlook.slow[0].types, "int64[2,6] to int64[2,6]");
+}
+
+TEST_F(OutlookTest, WhatRefusesOnesIsNotKnownAndRefusesNothing) {
+  GraphMaker maker;
+  const ValueId to = maker.input({2}, tensor::DType::kInt64);
+  maker.output(maker.node("Relu", {maker.node("Reshape", {maker.input({2, 3}), to})}));
+  const Outlook outlook = outlook_of(*maker.finish());
+  EXPECT_EQ(outlook.refusal, "");
+  EXPECT_EQ(outlook.unknown, 2);
+}
+
+TEST_F(OutlookTest, WhatIsTooManyOnesIsNotKnown) {
+  GraphMaker maker;
+  const ValueId x = maker.input({(limits::kGuessedBytesMax >> 2) + 1});
+  maker.output(slow_max(maker, maker.node("NonZero", {x})));
   EXPECT_GE(outlook_of(*maker.finish()).unknown, 1);
 }
 

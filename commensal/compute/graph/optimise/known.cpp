@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits_graphs.hpp>
+#include <commensal/base/core/limits_outlook.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/graph/place_of.hpp>
 #include <commensal/compute/graph/work.hpp>
@@ -23,10 +24,26 @@ bool depends_on_type_only(const kernels::Operator& op) {
   return op.role == Role::kShape || op.role == Role::kSize;
 }
 
+/// None if it takes too much. Of formats of 16 bits and less: some number that is not 0.
+std::optional<Tensor> ones(const TensorType& type, tensor::Arena& arena) {
+  if (type.bytes() > limits::kGuessedBytesMax) return std::nullopt;
+  auto made = Tensor::allocate(arena, type);
+  if (!made) return std::nullopt;
+  tensor::with_type(type.dtype, [&]<class T> {
+    if constexpr (std::is_arithmetic_v<T>) {
+      std::ranges::fill(made->template mutable_data<T>(), T{1});
+    } else {
+      std::ranges::fill(made->mutable_bytes(), std::uint8_t{1});
+    }
+  });
+  return *std::move(made);
+}
+
 /// What inferring a graph and those inside it takes.
 struct Means {
   const kernels::ThreadPool* host;  // yielded to
   std::int64_t& ops_left;
+  bool guesses = false;  // see guess_of
   tensor::ZeroStandIns zeros{limits::kStandInBytesMax};
   tensor::Arena arena{limits::kMemoryBytesDefault};
   kernels::ThreadPool threads{1};
@@ -50,7 +67,8 @@ class Inference {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (i % kNodesAYield == 0 && means_.host != nullptr) means_.host->yield();
       const auto done = infer(graph_.nodes[i]);
-      if (!done) return core::in_context(place_of(graph_.nodes[i]), done.error());
+      if (!done && !means_.guesses)
+        return core::in_context(place_of(graph_.nodes[i]), done.error());
     }
     return std::move(known_);
   }
@@ -102,7 +120,7 @@ class Inference {
       return {};
     }
     const auto read = node.op->shaped_by();
-    if (!read) return {};
+    if (!read && (!means_.guesses || node.op->judge->infer == nullptr)) return {};
     std::vector<Tensor> typed(node.inputs.size());
     std::vector<const Tensor*> inputs(node.inputs.size());
     bool all_known = true;
@@ -120,15 +138,16 @@ class Inference {
         inputs[i] = &constant->second;
         continue;
       }
-      if (!type(id) || read->has(i)) return {};
+      const bool is_read = !read || read->has(i);
+      if (!type(id) || (is_read && !means_.guesses)) return {};
       if (type(id)->dtype == tensor::DType::kString) return {};
-      all_known = all_known && depends_on_type_only(*node.op);
-      auto stand_in = means_.zeros.of(*type(id));  // no type depends on its elements
+      all_known = all_known && !is_read && depends_on_type_only(*node.op);
+      auto stand_in = is_read ? ones(*type(id), means_.arena) : means_.zeros.of(*type(id));
       if (!stand_in)
         return fail(ErrorCode::kResourceExhausted, "{} is too large", type(id)->text());
       typed[i] = *std::move(stand_in);
       inputs[i] = &typed[i];
-      unknown.bits |= kernels::Places::bit(i);
+      if (!is_read) unknown.bits |= kernels::Places::bit(i);
     }
     return infer(node, inputs, unknown, all_known);
   }
@@ -148,11 +167,20 @@ class Inference {
     COMMENSAL_ASSIGN(call.outputs, node.op->judge->infer(call));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorType& made = call.outputs[i];
-      if (tensor::traits(made.dtype).size == 0) return {};  // only a run can tell
+      if (tensor::traits(made.dtype).size == 0)  // only a run can tell
+        return means_.guesses ? type_by_run(node, call) : Result<void>();
       all_known = all_known && made.bytes() <= folded_bytes_max_;
       if (node.outputs[i] != kAbsent) type(node.outputs[i]) = made;
     }
     return all_known ? fold(node, call) : Result<void>();
+  }
+
+  Result<void> type_by_run(const Node& node, const Call& call) {
+    COMMENSAL_ASSIGN(const auto outputs, run(node, call));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (node.outputs[i] != kAbsent) type(node.outputs[i]) = outputs[i].type();
+    }
+    return {};
   }
 
   Result<void> fold(const Node& node, const Call& call) {
@@ -161,12 +189,7 @@ class Inference {
       known_.constants.insert_or_assign(node.outputs[0], call.in(0));
       return {};
     }
-    const std::int64_t ops = work_of(*node.op, call).ops;
-    if (ops > means_.ops_left) return {};  // it is left to each run
-    means_.ops_left -= ops;
-    COMMENSAL_ASSIGN(auto outputs, kernels::allocate_outputs(call, means_.arena));
-    kernels::Workspace workspace{means_.arena, means_.threads};
-    COMMENSAL_TRY(node.op->judge->run(call, outputs, workspace));
+    COMMENSAL_ASSIGN(const auto outputs, run(node, call));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != kAbsent)
         known_.constants.insert_or_assign(node.outputs[i], outputs[i]);
@@ -174,11 +197,29 @@ class Inference {
     return {};
   }
 
+  /// None: that is left to each run.
+  Result<std::vector<Tensor>> run(const Node& node, const Call& call) {
+    const std::int64_t ops = work_of(*node.op, call).ops;
+    if (ops > means_.ops_left) return std::vector<Tensor>();
+    means_.ops_left -= ops;
+    COMMENSAL_ASSIGN(auto outputs, kernels::allocate_outputs(call, means_.arena));
+    kernels::Workspace workspace{means_.arena, means_.threads};
+    COMMENSAL_TRY(node.op->judge->run(call, outputs, workspace));
+    return outputs;
+  }
+
   const Graph& graph_;
   Means& means_;
   const std::int64_t folded_bytes_max_;
   Known known_;
 };
+
+Result<Known> known_of(const Graph& graph, const Types& inputs,
+                       const std::map<ValueId, Tensor>& elements, Means& means) {
+  Inference inference(graph, inputs, means, limits::kFoldedBytesMax);
+  for (const auto& [id, value] : elements) inference.set_constant(id, value);
+  return inference.run();
+}
 
 }  // namespace
 
@@ -197,9 +238,13 @@ Result<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
 Result<Known> known_of(const Graph& graph, const Types& inputs, std::int64_t& ops_left,
                        const std::map<ValueId, Tensor>& elements) {
   Means means{nullptr, ops_left};
-  Inference inference(graph, inputs, means, limits::kFoldedBytesMax);
-  for (const auto& [id, value] : elements) inference.set_constant(id, value);
-  return inference.run();
+  return known_of(graph, inputs, elements, means);
+}
+
+Result<Known> guess_of(const Graph& graph, const Types& inputs, std::int64_t& ops_left,
+                       const std::map<ValueId, Tensor>& elements) {
+  Means means{nullptr, ops_left, true};
+  return known_of(graph, inputs, elements, means);
 }
 
 Result<Known> known_of(const Graph& graph, const Types& inputs) {

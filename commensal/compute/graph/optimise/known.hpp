@@ -31,4 +31,9 @@ core::Result<Known> known_of(const Graph& graph, const Types& inputs, std::int64
                              const std::map<ValueId, tensor::Tensor>& elements = {});
 core::Result<Known> known_of(const Graph& graph, const Types& inputs);
 
+/// Of one run that might be: elements that types depend on and nobody knows are taken for ones,
+/// and what a node makes of them is known but where it refuses them.
+core::Result<Known> guess_of(const Graph& graph, const Types& inputs, std::int64_t& ops_left,
+                             const std::map<ValueId, tensor::Tensor>& elements = {});
+
 }  // namespace commensal::graph::optimise
