@@ -30,27 +30,27 @@ class Town {
   }
 
   void ask(std::string_view line, core::ByteView body) {
-    const auto later = [this](http::Task task) { market_.loop().post(std::move(task)); };
-    const auto turns = std::make_shared<http::Turns>(later, market_.clock());
-    http::Strangers strangers;
-    const http::Services services{.gateway = market_.gateway(),
-                                  .loop = market_.loop(),
-                                  .clock = market_.clock(),
-                                  .turns = turns,
-                                  .codec = later,
-                                  .staging = later,
-                                  .heavy = turns,
-                                  .lists = turns,
-                                  .strangers = strangers};
+    const auto later = [this](oip::Task task) { market_.loop().post(std::move(task)); };
+    const auto turns = std::make_shared<oip::Turns>(later, market_.clock());
+    oip::Strangers strangers;
+    const oip::Services services{.gateway = market_.gateway(),
+                                 .loop = market_.loop(),
+                                 .clock = market_.clock(),
+                                 .turns = turns,
+                                 .codec = later,
+                                 .staging = later,
+                                 .heavy = turns,
+                                 .lists = turns,
+                                 .strangers = strangers};
     std::istringstream words{std::string(line)};
     std::string who, json_bytes;
     http::Request head;
     words >> who >> head.method >> head.target;
-    head.party = "somebody";
-    head.is_strangers = true;
+    head.from.party = "somebody";
+    head.from.is_strangers = true;
     if (words >> json_bytes) head.json_bytes = json_bytes;
-    if (who == "r") head.authorization = "Bearer " + root_;
-    if (who == "a") head.authorization = "Bearer " + alice_;
+    if (who == "r") head.from.authorization = "Bearer " + root_;
+    if (who == "a") head.from.authorization = "Bearer " + alice_;
     auto answers = std::make_shared<int>(0);
     const auto reply = [answers](http::Response response) {
       ++*answers;

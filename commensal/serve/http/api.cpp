@@ -9,7 +9,6 @@ namespace commensal::http {
 
 namespace {
 
-using core::Error;
 using core::ErrorCode;
 
 /// The route for `segments`, or why there is none: 405 names the methods that the path has.
@@ -36,63 +35,9 @@ core::Result<const Route*> find_route(std::string_view method,
                     method, path);
 }
 
-/// The token of "Bearer TOKEN". Error: kUnauthenticated.
-core::Result<std::string> token_of(std::string_view authorization, Auth auth) {
-  constexpr std::string_view kScheme = "bearer ";
-  const bool is_bearer =
-      authorization.size() > kScheme.size() &&
-      std::equal(kScheme.begin(), kScheme.end(), authorization.begin(),
-                 [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
-  if (is_bearer) return std::string(authorization.substr(kScheme.size()));
-  return core::fail(ErrorCode::kUnauthenticated,
-                    "a token is needed{}: send the header \"Authorization: Bearer TOKEN\"",
-                    auth == Auth::kOperator ? ", an operator's" : "");
-}
-
-std::optional<Response> authorize(gateway::Gateway& gateway, const core::Clock& clock,
-                                  const std::string& token, Call& call) {
-  auto account = gateway.accounts().authenticate(token);
-  if (!account) return error_response(account.error());
-  call.account = *std::move(account);
-  call.has_account = true;
-  call.line = call.account.name;
-  if (call.route->auth == Auth::kOperator && call.account.role != gateway::Role::kOperator)
-    return error_response(
-        {ErrorCode::kPermissionDenied,
-         "this is for operators only: use the token whose file the gateway names at its start"});
-  if (call.route->auth == Auth::kAuditor && call.account.role == gateway::Role::kConsumer)
-    return error_response({ErrorCode::kPermissionDenied,
-                           "this is for auditors: use the token of an account of that role"});
-  const auto admitted = gateway.quotas().admit(call.account, clock.monotonic_ns());
-  if (!admitted) {
-    Response refusal = error_response(admitted.error());
-    for (auto& [name, value] : refusal.headers) {
-      if (name == "Retry-After") value = std::to_string(gateway.quotas().wait_s());
-    }
-    return refusal;
-  }
-  auto memory = gateway.quotas().memory().lease(call.account.name);
-  if (!memory) return error_response(memory.error());
-  call.memory = *std::move(memory);
-  return std::nullopt;
-}
-
-/// Who asks without a token: rate and memory are those of whose connection it is, an address's or,
-/// once one has spoken on it, an account's.
-core::Result<core::MemoryBudget::Lease> admit_nobody(const Services& services,
-                                                     const Request& head) {
-  if (!services.strangers.ask(head.party, services.clock.monotonic_ns())) {
-    return core::fail(ErrorCode::kResourceExhausted,
-                      "more than {} requests a second without a token from this {}",
-                      limits::kStrangerRequestsPerSecond,
-                      head.is_strangers ? "address" : "account");
-  }
-  return services.gateway.quotas().memory().lease(head.party);
-}
-
 /// To give back hundreds of megabytes takes long: large bodies and answers end on the threads that
 /// read and write them.
-CallPtr new_call(const std::shared_ptr<Turns>& heavy) {
+CallPtr new_call(const std::shared_ptr<oip::Turns>& heavy) {
   return {new Call, [weak = std::weak_ptr(heavy)](Call* ended) {
             std::shared_ptr<Call> call(ended);
             const auto turns = weak.lock();
@@ -121,25 +66,18 @@ void admit(const Services& services, const Request& head,
   }
   if (!route) return done(nullptr, error_response(route.error()));
   call->route = *route;
-  if (!head.is_strangers) call->line = head.party;
   call->query = std::move(target->query);
   call->json_bytes = head.json_bytes;
-  const Auth auth = call->route->auth;
-  if (auth == Auth::kNone || (auth == Auth::kOptional && head.authorization.empty())) {
-    auto held = admit_nobody(services, head);
-    if (!held) return done(nullptr, error_response(held.error()));
-    call->memory = *std::move(held);
-    return done(std::move(call), std::nullopt);
-  }
-  auto token = token_of(head.authorization, auth);
-  if (!token) return done(nullptr, error_response(token.error()));
-  const std::string sent = *std::move(token);
-  services.turns->post_for_token(
-      sent, [&services, sent, call = std::move(call), done = std::move(done)] {
-        std::optional<Response> refusal = authorize(services.gateway, services.clock, sent, *call);
-        if (call->has_account) services.turns->remember(sent, call->account.name);
-        done(call, std::move(refusal));
-      });
+  oip::admit(services, head.from, call->route->auth, call,
+             [&services, call, done = std::move(done)](const core::Result<void>& admitted) {
+               if (admitted) return done(call, std::nullopt);
+               Response refusal = error_response(admitted.error());
+               for (auto& [name, value] : refusal.headers) {
+                 if (call->has_account && name == "Retry-After")
+                   value = std::to_string(services.gateway.quotas().wait_s());
+               }
+               done(call->has_account ? call : nullptr, std::move(refusal));
+             });
 }
 
 core::Result<std::uint32_t> version_of(const Call& call) {

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/growing_bytes.hpp>
 #include <commensal/base/core/limits_serve.hpp>
-#include <commensal/base/core/loop.hpp>
-#include <commensal/base/core/memory_budget.hpp>
-#include <commensal/base/core/rates.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/http/message.hpp>
 #include <commensal/serve/http/routes.hpp>
-#include <commensal/serve/http/turns.hpp>
+#include <commensal/serve/oip/admission.hpp>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <stop_token>
 
@@ -21,79 +16,33 @@
 /// a request is served (who is it? then, with its body, what does it get?).
 namespace commensal::http {
 
-using Task = std::function<void()>;
+using oip::Asker;
+using oip::Auth;
+using oip::Services;
+using oip::Task;
 /// Called once, on any thread.
 using Reply = std::function<void(Response)>;
 
-/// How often each party (core::Place::party: a network, or an account whose connection it is) may
-/// ask without a token. Thread-safety: any thread.
-class Strangers {
- public:
-  /// False where it has asked too often.
-  bool ask(const std::string& party, std::int64_t now_ns) {
-    const std::lock_guard lock(mutex_);
-    return rates_.take(party, now_ns);
-  }
-  /// It is answered with so many bytes: as if it had asked more often, for a second at most.
-  void answer(const std::string& party, std::size_t bytes, std::int64_t now_ns) {
-    const std::lock_guard lock(mutex_);
-    const auto requests = static_cast<double>(bytes / limits::kStrangerAnswerBytes);
-    rates_.charge(party, std::min(requests, limits::kStrangerRequestsPerSecond), now_ns);
-  }
-
- private:
-  std::mutex mutex_;
-  core::Rates<std::string> rates_{
-      limits::kStrangerRequestsPerSecond,
-      limits::kStrangerRequestsAtOnce / limits::kStrangerRequestsPerSecond};
-};
-
-/// What handlers work with. It and what it refers to outlive all that runs on the loop.
-struct Services {
-  gateway::Gateway& gateway;
-  core::Loop& loop;
-  const core::Clock& clock;
-  std::shared_ptr<Turns> turns;  // the way to the loop: accounts take turns
-  /// Runs a task where bodies are encoded: off the loop, soon.
-  std::function<void(Task)> codec;
-  /// Runs a task that may take seconds (importing a model), one at a time.
-  std::function<void(Task)> staging;
-  /// The way to the threads for bodies of limits::kHttpHeavyBytesMin or more: what else is small
-  /// does not wait for them, and accounts take turns.
-  std::shared_ptr<Turns> heavy;
-  /// The way to where bodies are encoded for lists and for long models, one at a time: accounts
-  /// take turns.
-  std::shared_ptr<Turns> lists;
-  Strangers& strangers;
+struct Request {
+  std::string method;
+  std::string target;  // as sent: "/v2/models/a%2Fb/infer?x=1"
+  oip::Credentials from;
+  std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
 };
 
 struct Route;
 
 /// One request under way.
-struct Call {
+struct Call : Asker {
   const Route* route = nullptr;
   Params params;
   Params query;
-  gateway::Account account;  // of the token; nameless without one
-  bool has_account = false;
-  std::string line;  // of Turns: the account's, of the token or whose connection it is
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   core::GrowingBytes body;
-  std::stop_source left;             // the client has: asked to stop while it is answered
-  core::MemoryBudget::Lease memory;  // for the body, what is made of it, and the answer
-  Response response;                 // until it is written
-
-  const gateway::Account* asker() const { return has_account ? &account : nullptr; }
+  std::stop_source left;  // the client has: asked to stop while it is answered
+  Response response;      // until it is written
 };
 using CallPtr = std::shared_ptr<Call>;
-
-enum class Auth : std::uint8_t {
-  kNone,      // the token is not looked at
-  kOptional,  // a token, if there is one, shows more
-  kAccount,
-  kAuditor,  // or an operator
-  kOperator,
-};
 
 struct Route {
   std::string_view method;

@@ -196,11 +196,11 @@ void Connection::on_head(Error error) {
   if (auto refusal = refusal_of(head))
     return refuse(error_response(refusal->status, refusal->message));
   Request request;
-  request.party = place_.party;
-  request.is_strangers = is_strangers();
+  request.from.party = place_.party;
+  request.from.is_strangers = is_strangers();
   request.method = text_of(head.method_string());
   request.target = text_of(head.target());
-  request.authorization = text_of(head[beast_http::field::authorization]);
+  request.from.authorization = text_of(head[beast_http::field::authorization]);
   const auto json_bytes = head.find("Inference-Header-Content-Length");
   if (json_bytes != head.end()) request.json_bytes = text_of(json_bytes->value());
   phase_ = Phase::kAnswering;

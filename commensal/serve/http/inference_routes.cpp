@@ -191,23 +191,21 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   auto parsed = read_infer_body(call->body, call->json_bytes);
   if (!parsed) return reply(error_response(parsed.error()));
   call->body.clear();
-  auto request = std::make_shared<gateway::InferRequest>(gateway::InferRequest{
-      call->account, call->params.at("model"), *version, std::move(parsed->inputs), {}});
-  receipt::take_roots(request->inputs);
-  request->left = call->left.get_token();
-  request->draw_commitment = parsed->draw_commitment;
-  for (const RequestedOutput& output : parsed->outputs) request->outputs.push_back(output.name);
-  auto body = std::make_shared<const InferBody>(*std::move(parsed));
-  request->check = [call, body](const ModelVersion& model) {
-    return check_answer(model, *body, call->memory);
-  };
-  services.turns->post(call->line, [&services, call, request, body, reply] {
-    services.gateway.infer(std::move(*request),
-                           [&services, weak = std::weak_ptr(call), body,
-                            reply](core::Result<gateway::InferResponse> result) {
-                             write_answer(services, weak.lock(), body, reply, std::move(result));
-                           });
-  });
+  // What is sent on is not needed here.
+  auto body = std::make_shared<InferBody>(*std::move(parsed));
+  oip::InferRequest request{.model = call->params.at("model"),
+                            .version = *version,
+                            .body = *body,
+                            .left = call->left.get_token(),
+                            .check = [call, body](const ModelVersion& model) {
+                              return check_answer(model, *body, call->memory);
+                            }};
+  body->inputs.clear();
+  oip::infer(services, *call, std::move(request),
+             [&services, weak = std::weak_ptr(call), body,
+              reply = std::move(reply)](core::Result<gateway::InferResponse> result) {
+               write_answer(services, weak.lock(), body, reply, std::move(result));
+             });
 }
 
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;

@@ -14,15 +14,6 @@
 /// sockets are server.cpp's affair.
 namespace commensal::http {
 
-struct Request {
-  std::string method;
-  std::string target;  // as sent: "/v2/models/a%2Fb/infer?x=1"
-  std::string authorization;
-  std::string party;                      // whose connection it is: core::Place::party
-  bool is_strangers = false;              // no account has spoken on that yet
-  std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
-};
-
 struct Response {
   int status = 200;
   std::string content_type = "application/json";

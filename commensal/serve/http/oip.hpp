@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/bytes.hpp>
 #include <commensal/compute/tensor/named.hpp>
+#include <commensal/serve/oip/infer.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,18 +13,8 @@
 /// Triton's "Binary Tensor Data Extension".
 namespace commensal::http {
 
-struct RequestedOutput {
-  std::string name;
-  std::optional<bool> binary;  // absent: as the request says for all
-};
-
-struct InferBody {
-  std::string id;
-  tensor::NamedTensors inputs;
-  std::vector<RequestedOutput> outputs;  // empty: all
-  bool binary_outputs = false;
-  core::Digest draw_commitment{};  // as in protocol::Job; zero: none was sent
-};
+using oip::InferBody;
+using oip::RequestedOutput;
 
 /// A body in its two parts: the first holds JSON.
 struct SplitBody {

@@ -44,7 +44,7 @@ struct HttpServer::State {
   asio::thread_pool heavy{heavy_threads()};
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   Handshakes handshakes;
-  Strangers strangers;
+  oip::Strangers strangers;
   Services services;
   Shared shared;
   tcp::acceptor acceptor{asio::make_strand(io)};
@@ -63,13 +63,13 @@ struct HttpServer::State {
             .gateway = gateway,
             .loop = loop,
             .clock = clock,
-            .turns =
-                std::make_shared<Turns>([&loop](Task task) { loop.post(std::move(task)); }, clock),
+            .turns = std::make_shared<oip::Turns>(
+                [&loop](Task task) { loop.post(std::move(task)); }, clock),
             .codec = through(gate),
             .staging = [this](Task task) { asio::post(staging, std::move(task)); },
-            .heavy = std::make_shared<Turns>(
+            .heavy = std::make_shared<oip::Turns>(
                 [this](Task task) { asio::post(heavy, std::move(task)); }, clock, heavy_threads()),
-            .lists = std::make_shared<Turns>(through(gate), clock),
+            .lists = std::make_shared<oip::Turns>(through(gate), clock),
             .strangers = strangers},
         shared{.services = services,
                .clock = clock,

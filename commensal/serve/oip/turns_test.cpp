@@ -6,10 +6,10 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <commensal/base/core/testing/manual_loop.hpp>
-#include <commensal/serve/http/turns.hpp>
+#include <commensal/serve/oip/turns.hpp>
 #include <future>
 
-namespace commensal::http {
+namespace commensal::oip {
 namespace {
 
 class TurnsOf : public ::testing::Test {
@@ -109,4 +109,4 @@ TEST_F(TurnsOf, OneAccountHasOneOfSeveralThreads) {
 }
 
 }  // namespace
-}  // namespace commensal::http
+}  // namespace commensal::oip

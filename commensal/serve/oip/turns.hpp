@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace commensal::http {
+namespace commensal::oip {
 
 /// Whose task is next, on the gateway's loop or on threads of their own. Every account has a line,
 /// all who are nobody have one together, and each has one task under way at a time; the line that
@@ -56,4 +56,4 @@ class Turns : public std::enable_shared_from_this<Turns> {
   std::size_t running_ = 0;                             // of run(), posted or under way
 };
 
-}  // namespace commensal::http
+}  // namespace commensal::oip

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/serve/http/turns.hpp>
+#include <commensal/serve/oip/turns.hpp>
 
-namespace commensal::http {
+namespace commensal::oip {
 namespace {
 
 constexpr std::int64_t kSliceNs = 1'000'000;  // then the loop sees to others
@@ -86,4 +86,4 @@ void Turns::run() {
   }
 }
 
-}  // namespace commensal::http
+}  // namespace commensal::oip

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/memory_budget.hpp>
+#include <commensal/serve/oip/services.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace commensal::oip {
+
+enum class Auth : std::uint8_t {
+  kNone,      // the token is not looked at
+  kOptional,  // a token, if there is one, shows more
+  kAccount,
+  kAuditor,  // or an operator
+  kOperator,
+};
+
+/// Who asks, and what is held for that.
+struct Asker {
+  gateway::Account account;  // of the token; nameless without one
+  bool has_account = false;
+  std::string line;  // of Turns: the account's, of the token or whose connection it is
+  core::MemoryBudget::Lease memory;  // for the request, what is made of it, and the answer
+
+  const gateway::Account* asker() const { return has_account ? &account : nullptr; }
+};
+
+/// What a request shows of who sends it.
+struct Credentials {
+  std::string authorization;  // "Bearer TOKEN", or ""
+  std::string party;          // whose connection it is: core::Place::party
+  bool is_strangers = false;  // no account has spoken on that yet
+};
+
+/// Finds out who asks, and whether it may now. `done` is called once, on this thread or on the
+/// loop. Errors: kUnauthenticated, kPermissionDenied, kResourceExhausted (too often, too much).
+void admit(const Services& services, const Credentials& credentials, Auth auth,
+           std::shared_ptr<Asker> asker, std::function<void(core::Result<void>)> done);
+
+}  // namespace commensal::oip

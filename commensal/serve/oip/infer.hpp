@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/serve/oip/admission.hpp>
+#include <commensal/serve/oip/services.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+/// What the Open Inference Protocol (KServe, "Open Inference Protocol (V2)") and Triton's
+/// extensions of it ask for, whatever they are encoded in.
+namespace commensal::oip {
+
+/// Where elements lie in memory that the client has registered.
+struct Place {
+  std::string region;
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+};
+
+struct RequestedOutput {
+  std::string name;
+  std::optional<bool> binary = {};  // absent: as the request says for all
+  std::int64_t classes = 0;         // so many of its largest elements, as texts; 0: itself
+  std::optional<Place> place = {};  // where it is written, instead of into the answer
+};
+
+struct InferBody {
+  std::string id;
+  tensor::NamedTensors inputs;
+  std::vector<RequestedOutput> outputs;  // empty: all
+  bool binary_outputs = false;
+  core::Digest draw_commitment{};  // as in protocol::Job; zero: none was sent
+};
+
+struct InferRequest {
+  std::string model;  // "owner/model", or an alias
+  std::uint32_t version = 0;
+  InferBody body;
+  std::stop_token left = {};  // asked to stop: nobody waits for the answer
+  /// As gateway::InferRequest's.
+  std::function<core::Result<void>(const gateway::ModelVersion&)> check = {};
+};
+
+/// Off the loop, which it posts to in the asker's line. `done` is called once, on the loop. Errors:
+/// Gateway::infer's.
+void infer(const Services& services, const Asker& asker, InferRequest request,
+           gateway::InferDone done);
+
+}  // namespace commensal::oip
