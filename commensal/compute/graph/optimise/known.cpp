@@ -190,7 +190,7 @@ class Inference {
       return {};
     }
     COMMENSAL_ASSIGN(const auto outputs, run(node, call));
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (node.outputs[i] != kAbsent)
         known_.constants.insert_or_assign(node.outputs[i], outputs[i]);
     }
