@@ -26,6 +26,8 @@ inline constexpr std::size_t kModelsListedMax = 1000;        // in one answer
 inline constexpr std::size_t kClaimsListedMax = 100;         // likewise, each priced by the desk
 inline constexpr int kModelPagesMax = 1000;                  // that a client reads
 inline constexpr std::size_t kModelVersionsMax = 1000;       // of one model
+inline constexpr std::size_t kAliasesMax = 4096;             // of all models
+inline constexpr std::size_t kConfigsInMemoryMax = 1024;     // of versions of models
 inline constexpr std::size_t kPortNamesBytesMax = 64 << 10;  // of one model's inputs and outputs
 // What a gateway on loopback gives away, so that whoever dials it cannot grow its ledger without
 // end: keys that ever get a stake, and accounts whose credit the ledger's cap has room for.

@@ -23,6 +23,13 @@ Result<void> check_outputs(const ModelVersion& model, const std::vector<std::str
   return {};
 }
 
+Result<void> check_loaded(Repository& repository, const ModelVersion& model) {
+  COMMENSAL_ASSIGN(const bool is_loaded, repository.is_loaded(model.name));
+  if (is_loaded) return {};
+  return core::fail(ErrorCode::kUnavailable,
+                    "'{}' is unloaded: its owner or an operator may load it", model.name);
+}
+
 const Account kGatewayItself{.name = "", .role = Role::kOperator};
 
 }  // namespace
@@ -32,6 +39,7 @@ Result<Order> Answers::order_for(InferRequest& request) {
   order.account = request.account.name;
   order.draw_commitment = request.draw_commitment;
   COMMENSAL_ASSIGN(order.model, deps_.hub.find(&request.account, request.model, request.version));
+  COMMENSAL_TRY(check_loaded(deps_.hub.repository(), order.model));
   COMMENSAL_TRY(check_outputs(order.model, request.outputs));
   COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));
   if (request.check) COMMENSAL_TRY(request.check(order.model));

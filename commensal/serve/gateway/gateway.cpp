@@ -158,6 +158,10 @@ void Gateway::report(core::Error error) { state_->events.push(event::Failed{std:
 
 std::string Gateway::why_not_ready(const ModelVersion* model) const {
   if (const auto failed = failure()) return "the gateway cannot write any more: " + failed->message;
+  if (model != nullptr) {
+    const auto is_loaded = state_->hub.repository().is_loaded(model->name);
+    if (is_loaded && !*is_loaded) return "unloaded";
+  }
   ModelVersion any;
   any.name = "any model";
   return state_->dispatcher.why_not_placed(model != nullptr ? *model : any);

@@ -35,22 +35,13 @@ core::Bytes key_of(const std::string& name, std::uint32_t version) {
   return key;
 }
 
-bool is_short_name(std::string_view name) {
-  const auto is_alphanumeric = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  const auto is_allowed = [&](char c) {
-    return is_alphanumeric(c) || c == '.' || c == '_' || c == '-';
-  };
-  return !name.empty() && name.size() <= limits::kNameBytesMax && is_alphanumeric(name.front()) &&
-         std::ranges::all_of(name, is_allowed);
-}
-
 /// One text for what is not there and what the asker may not know of.
 tl::unexpected<core::Error> unknown_model(const std::string& name, std::uint32_t version) {
   const std::string shown = name.substr(0, 2 * limits::kNameBytesMax + 1);
   if (name.find('/') == std::string::npos)
-    return core::fail(ErrorCode::kNotFound, "unknown model '{}': names are OWNER/MODEL", shown);
+    return core::fail(
+        ErrorCode::kNotFound,
+        "unknown model '{}': names are OWNER/MODEL, or an alias that an operator gave", shown);
   if (version != 0)
     return core::fail(ErrorCode::kNotFound, "unknown model '{}' version {}", shown, version);
   return core::fail(ErrorCode::kNotFound, "unknown model '{}'", shown);
@@ -303,8 +294,9 @@ core::Result<ModelPtr> ModelHub::newest(const std::string& name) {
   return found == all->end() ? nullptr : found->second;
 }
 
-core::Result<ModelVersion> ModelHub::find(const Account* asker, const std::string& name,
+core::Result<ModelVersion> ModelHub::find(const Account* asker, const std::string& asked,
                                           std::uint32_t version) {
+  COMMENSAL_ASSIGN(const std::string name, repository_.resolve(asked));
   if (name.size() > 2 * limits::kNameBytesMax + 1) return unknown_model(name, version);
   if (version == 0) {
     COMMENSAL_ASSIGN(const ModelPtr found, newest(name));

@@ -9,6 +9,7 @@
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
+#include <commensal/serve/gateway/repository.hpp>
 #include <map>
 #include <memory>
 #include <optional>
@@ -97,7 +98,13 @@ class ModelHub {
  public:
   ModelHub(core::Store& store, core::Path folder, const core::Clock& clock,
            const ModelBounds& bounds = {})
-      : store_(store), folder_(std::move(folder)), clock_(clock), bounds_(bounds) {}
+      : store_(store),
+        folder_(std::move(folder)),
+        clock_(clock),
+        bounds_(bounds),
+        repository_(store) {}
+
+  Repository& repository() { return repository_; }
 
   /// Whether `owner` may push under this name. Errors: kInvalidArgument, kPermissionDenied
   /// (another's name).
@@ -118,8 +125,8 @@ class ModelHub {
   /// The three above, one after the other.
   core::Result<ModelVersion> push(const Account& owner, const std::string& model,
                                   core::ByteView bytes, const PushOptions& options);
-  /// `version` 0 is the newest. A private model is found by its owner and by operators only;
-  /// for everybody else it does not exist. Error: kNotFound.
+  /// `name` may be an alias; `version` 0 is the newest. A private model is found by its owner and
+  /// by operators only; for everybody else it does not exist. Error: kNotFound.
   core::Result<ModelVersion> find(const Account* asker, const std::string& name,
                                   std::uint32_t version = 0);
   /// The newest versions that `asker` may see, of the models behind `after`, by name; at most
@@ -157,6 +164,7 @@ class ModelHub {
   core::Path folder_;
   const core::Clock& clock_;
   const ModelBounds bounds_;
+  Repository repository_;
   std::optional<std::map<std::string, ModelPtr>> newest_;  // once somebody asked
   std::map<std::string, Usage> usage_;                     // by owner, as far as anybody asked
 };

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/store.hpp>
+#include <commensal/base/protocol/record.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace commensal::gateway {
+
+/// How one version of a model is served: texts, which serve/oip understands.
+struct ServingConfig {
+  static constexpr std::string_view kRecord = "serving configuration";
+
+  /// Of texts that the configuration names, labels say.
+  struct File {
+    std::string name;
+    core::Bytes text;
+
+    template <class Archive, class Self>
+    static void fields(Archive& archive, Self& self) {
+      archive.field("name", self.name);
+      archive.field("text", self.text);
+    }
+  };
+
+  core::Bytes config;    // JSON; empty: nothing is said
+  core::Bytes override;  // what a client has loaded it with since; empty: the above holds
+  std::vector<File> files;
+
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("config", self.config);
+    archive.field("override", self.override);
+    archive.field("files", self.files);
+  }
+};
+
+/// What a model repository says beside the models: short names, how versions are served, and which
+/// models are not served just now. Durable when a call returns. Thread-safety: one thread, the
+/// store's.
+class Repository {
+ public:
+  explicit Repository(core::Store& store) : store_(store) {}
+
+  /// A name of one part for "owner/model", of 1 to 64 of [A-Za-z0-9._-]. Errors: kInvalidArgument,
+  /// kResourceExhausted (limits::kAliasesMax).
+  core::Result<void> set_alias(const std::string& alias, const std::string& model);
+  /// Error: kNotFound.
+  core::Result<void> remove_alias(const std::string& alias);
+  /// By alias. Read once.
+  core::Result<const std::map<std::string, std::string>*> aliases();
+  /// "owner/model" for it or an alias of it; what is neither stays as it is.
+  core::Result<std::string> resolve(const std::string& name);
+
+  core::Result<void> set_config(const std::string& model, std::uint32_t version,
+                                const ServingConfig& config);
+  /// Empty where nobody set one. Shared, so that what was made of it is known by its place.
+  core::Result<std::shared_ptr<const ServingConfig>> config(const std::string& model,
+                                                            std::uint32_t version);
+
+  core::Result<void> set_loaded(const std::string& model, bool is_loaded);
+  core::Result<bool> is_loaded(const std::string& model);
+
+ private:
+  core::Result<void> open();
+
+  core::Store& store_;
+  bool is_open_ = false;
+  std::map<std::string, std::string> aliases_;
+  std::set<std::string> unloaded_;
+  std::map<core::Bytes, std::shared_ptr<const ServingConfig>> configs_;  // that were asked for
+};
+
+/// 1 to 64 of [A-Za-z0-9._-], beginning with a letter or digit: of a model, or an alias.
+bool is_short_name(std::string_view name);
+
+}  // namespace commensal::gateway
