@@ -32,7 +32,7 @@ class Town {
   void ask(std::string_view line, core::ByteView body) {
     const auto later = [this](oip::Task task) { market_.loop().post(std::move(task)); };
     const auto turns = std::make_shared<oip::Turns>(later, market_.clock());
-    oip::Strangers strangers;
+    oip::Serving serving;
     const oip::Services services{.gateway = market_.gateway(),
                                  .loop = market_.loop(),
                                  .clock = market_.clock(),
@@ -41,7 +41,7 @@ class Town {
                                  .staging = later,
                                  .heavy = turns,
                                  .lists = turns,
-                                 .strangers = strangers};
+                                 .serving = serving};
     std::istringstream words{std::string(line)};
     std::string who, json_bytes;
     http::Request head;

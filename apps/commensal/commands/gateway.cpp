@@ -250,6 +250,18 @@ void declare_encryption(CLI::App& app, daemon::GatewayDaemonConfig& daemon) {
       ->excludes(certificate);
 }
 
+void declare_serving(CLI::App& app, oip::Options& serving) {
+  app.add_option(
+         "--server-name", serving.server_name,
+         "Name in the Open Inference Protocol's metadata (Triton's clients expect 'triton')")
+      ->capture_default_str();
+  app.add_option("--anonymous", serving.anonymous,
+                 "Account of who shows no token; it pays, and may do, what an account may");
+  app.add_flag("--shared-memory", serving.system_memory,
+               "Clients on this host may pass tensors in POSIX shared memory: they name it, and "
+               "the gateway opens it as its own user");
+}
+
 void declare_quotas(CLI::App& app, gateway::QuotaConfig& quotas) {
   app.add_option("--account-requests", quotas.requests_per_s,
                  "Requests a second of one account, on average")
@@ -317,6 +329,7 @@ Run declare_gateway(CLI::App& app) {
                  "A request waits at most so long for providers that pause for their hosts")
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
+  declare_serving(app, options->daemon.serving);
   declare_quotas(app, gateway.quotas);
   app.add_option("--receipts", gateway.receipts.records_max,
                  "Receipts that are kept; beyond that the oldest of the account that has most go")

@@ -3,6 +3,8 @@
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/limits_serve.hpp>
+#include <map>
 #include <memory>
 
 namespace commensal::apps {
@@ -15,6 +17,9 @@ struct PushArguments {
   std::string name;
   bool is_private = false;
   std::vector<std::string> allowed;
+  std::string config;
+  std::vector<std::string> labels;
+  std::string alias;
   Connection connection;
   bool json = false;
 };
@@ -25,6 +30,25 @@ tl::unexpected<core::Error> refused(const std::string& file, const core::Error& 
   const bool is_of_file = error.code == kInvalidArgument || error.code == kUnsupported;
   if (!is_of_file) return tl::unexpected(error);
   return core::in_context(fmt::format("'{}'", file), error);
+}
+
+/// How it is served, of the files that say so.
+Result<void> configure(client::Client& client, const client::ModelInfo& model,
+                       const PushArguments& options) {
+  if (!options.config.empty()) {
+    COMMENSAL_ASSIGN(const core::Bytes config,
+                     core::read_file(options.config, limits::kConfigBytesMax));
+    std::map<std::string, std::string> files;
+    for (const std::string& path : options.labels) {
+      COMMENSAL_ASSIGN(const core::Bytes text, core::read_file(path, limits::kConfigBytesMax));
+      files[core::Path(path).filename().string()] = core::as_text(text);
+    }
+    const auto set =
+        client.configure(model.name, model.version, std::string(core::as_text(config)), files);
+    if (!set) return refused(options.config, set.error());
+  }
+  if (options.alias.empty()) return {};
+  return client.set_alias(options.alias, model.name);
 }
 
 Result<int> push(const PushArguments& options) {
@@ -50,6 +74,7 @@ Result<int> push(const PushArguments& options) {
   progress.clear();
   if (!pushed) return refused(options.file, pushed.error());
   const client::ModelInfo& model = *pushed;
+  COMMENSAL_TRY(configure(client, model, options));
   if (options.json) {
     fmt::print("{}\n", model.json);
   } else {
@@ -71,6 +96,17 @@ Run declare_push(CLI::App& app) {
   app.add_option("--allow", options->allowed, "Address of a provider that may run a private model")
       ->allow_extra_args(false)
       ->needs("--private");
+  CLI::Option* const config =
+      app.add_option("--config", options->config,
+                     "How the version is served: a model configuration as Triton's, config.pbtxt "
+                     "or JSON")
+          ->check(CLI::ExistingFile);
+  app.add_option("--labels", options->labels, "File of labels, a line each, that --config names")
+      ->check(CLI::ExistingFile)
+      ->allow_extra_args(false)
+      ->needs(config);
+  app.add_option("--alias", options->alias,
+                 "Name of one part by which the model can be asked for too (operators)");
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return push(*options); };

@@ -5,6 +5,7 @@
 #include <commensal/serve/client/answers.hpp>
 #include <commensal/serve/client/client.hpp>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 namespace commensal::client {
 
@@ -36,6 +37,12 @@ std::string joined_addresses(const std::vector<crypto::Address>& addresses) {
 }
 
 std::string receipt_target(const core::Digest& id) { return "/v1/receipts/" + core::to_hex(id); }
+
+std::string config_body(const std::string& config,
+                        const std::map<std::string, std::string>& files) {
+  const nlohmann::json body = {{"config", config}, {"files", files}};
+  return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 std::string path_of(std::uint32_t version) {
   return version == 0 ? "" : fmt::format("/versions/{}", version);
@@ -160,6 +167,21 @@ core::Result<ModelInfo> Client::allow(const std::string& name,
   return read_model(core::as_bytes(made));
 }
 
+core::Result<std::string> Client::configure(const std::string& name, std::uint32_t version,
+                                            const std::string& config,
+                                            const std::map<std::string, std::string>& files) {
+  const std::string target = "/v1/models/" + escape(name) + path_of(version) + "/config";
+  const std::string body = config_body(config, files);
+  return send("PUT", target, "application/json", core::as_bytes(body));
+}
+
+core::Result<void> Client::set_alias(const std::string& alias, const std::string& name) {
+  const std::string body = nlohmann::json({{"model", name}}).dump();
+  COMMENSAL_TRY(
+      send("PUT", "/v1/aliases/" + escape(alias), "application/json", core::as_bytes(body)));
+  return {};
+}
+
 core::Result<core::Bytes> Client::model_content(const std::string& name, std::uint32_t version,
                                                 const Progress& received) {
   COMMENSAL_ASSIGN(const ModelInfo info, model(name, version));
@@ -190,8 +212,13 @@ core::Result<Answer> Client::infer(const std::string& model, std::uint32_t versi
 
 core::Result<std::string> Client::post(const std::string& target, const std::string& content_type,
                                        core::ByteView body) {
+  return send("POST", target, content_type, body);
+}
+
+core::Result<std::string> Client::send(std::string_view method, const std::string& target,
+                                       const std::string& content_type, core::ByteView body) {
   HttpRequest request;
-  request.method = "POST";
+  request.method = method;
   request.target = target;
   request.content_type = content_type;
   request.parts = {&body, 1};

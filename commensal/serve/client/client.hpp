@@ -5,6 +5,7 @@
 #include <commensal/base/protocol/verdict.hpp>
 #include <commensal/compute/tensor/named.hpp>
 #include <commensal/serve/client/transport.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -132,6 +133,13 @@ class Client {
   /// These providers, and no others, may run a private model.
   core::Result<ModelInfo> allow(const std::string& name,
                                 const std::vector<crypto::Address>& providers);
+  /// How a version is served. `config`: JSON, or protobuf's text format; `files`: texts by their
+  /// names, as the configuration has them. Returns all of it, as JSON.
+  core::Result<std::string> configure(const std::string& name, std::uint32_t version,
+                                      const std::string& config,
+                                      const std::map<std::string, std::string>& files);
+  /// For operators: a name of one part for the model.
+  core::Result<void> set_alias(const std::string& alias, const std::string& name);
   /// The file; its SHA-256 is checked against what the gateway says of the model.
   core::Result<core::Bytes> model_content(const std::string& name, std::uint32_t version = 0,
                                           const Progress& received = {});
@@ -182,6 +190,8 @@ class Client {
       : transport_(std::move(transport)), token_(std::move(token)) {}
   core::Result<HttpResponse> call(HttpRequest request);
   core::Result<core::Bytes> get(const std::string& target, const Progress& received = {});
+  core::Result<std::string> send(std::string_view method, const std::string& target,
+                                 const std::string& content_type, core::ByteView body);
   core::Result<void> remove(const std::string& target);
 
   Transport transport_;

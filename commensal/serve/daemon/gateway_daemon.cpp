@@ -144,7 +144,8 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
                                           state->providers_secure ? state->identity : nullptr));
   const http::HttpOptions http{.address = config.http_address,
                                .port = config.http_port,
-                               .identity = state->http_secure ? state->identity : nullptr};
+                               .identity = state->http_secure ? state->identity : nullptr,
+                               .serving = config.serving};
   COMMENSAL_ASSIGN(state->http,
                    http::HttpServer::start(*state->gateway, state->loop, state->clock, http));
   return std::unique_ptr<GatewayDaemon>(new GatewayDaemon(std::move(state)));

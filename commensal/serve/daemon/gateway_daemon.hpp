@@ -3,6 +3,7 @@
 
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/oip/serving.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <cstdint>
 #include <functional>
@@ -24,6 +25,7 @@ struct GatewayDaemonConfig {
   /// if need be.
   core::Path tls_certificate;
   core::Path tls_key;
+  oip::Options serving;            // of consumers
   gateway::GatewayConfig gateway;  // its folder is set from the above
   /// Turns of the loop that take more of the processor are errors for the observer; 0: none is.
   std::int64_t turn_ms_max = 0;

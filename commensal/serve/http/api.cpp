@@ -16,8 +16,8 @@ core::Result<const Route*> find_route(std::string_view method,
                                       const std::vector<std::string>& segments, Params& params,
                                       std::string& allowed) {
   for (const std::span<const Route> table :
-       {inference_routes(), management_routes(), money_routes(), claim_routes(), rollout_routes(),
-        case_routes()}) {
+       {inference_routes(), repository_routes(), management_routes(), money_routes(),
+        claim_routes(), rollout_routes(), case_routes()}) {
     for (const Route& route : table) {
       if (!match_path(route.pattern, segments, params)) continue;
       if (route.method == method || (route.method == "GET" && method == "HEAD")) return &route;

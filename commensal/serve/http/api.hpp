@@ -39,8 +39,7 @@ struct Call : Asker {
   Params query;
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   core::GrowingBytes body;
-  std::stop_source left;  // the client has: asked to stop while it is answered
-  Response response;      // until it is written
+  Response response;  // until it is written
 };
 using CallPtr = std::shared_ptr<Call>;
 
@@ -55,6 +54,7 @@ struct Route {
 
 /// Open Inference Protocol (inference_routes.cpp) and /v1 (the other *_routes.cpp).
 std::span<const Route> inference_routes();
+std::span<const Route> repository_routes();
 std::span<const Route> management_routes();
 std::span<const Route> money_routes();
 std::span<const Route> claim_routes();

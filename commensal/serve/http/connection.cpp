@@ -42,6 +42,11 @@ std::string network_of(const asio::ip::tcp::socket& socket) {
   return "@" + (error ? "" : core::network_of(from.data()));  // no account is called so
 }
 
+bool is_loopback(const asio::ip::tcp::socket& socket) {
+  beast::error_code error;  // then it is nobody's address
+  return socket.remote_endpoint(error).address().is_loopback();
+}
+
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
@@ -196,11 +201,10 @@ void Connection::on_head(Error error) {
   if (auto refusal = refusal_of(head))
     return refuse(error_response(refusal->status, refusal->message));
   Request request;
-  request.from.party = place_.party;
-  request.from.is_strangers = is_strangers();
   request.method = text_of(head.method_string());
   request.target = text_of(head.target());
-  request.from.authorization = text_of(head[beast_http::field::authorization]);
+  request.from = {text_of(head[beast_http::field::authorization]), place_.party, is_strangers(),
+                  is_loopback(stream_.socket())};
   const auto json_bytes = head.find("Inference-Header-Content-Length");
   if (json_bytes != head.end()) request.json_bytes = text_of(json_bytes->value());
   phase_ = Phase::kAnswering;
@@ -306,7 +310,7 @@ void Connection::refuse(Response response) {
   // Who shows no token is refused as often as it may ask, then ends each time.
   const bool is_known = call_ && call_->has_account;
   const auto now_ns = shared_.clock.monotonic_ns();
-  close_after_ |= !is_known && !shared_.services.strangers.ask(place_.party, now_ns);
+  close_after_ |= !is_known && !shared_.services.serving.strangers.ask(place_.party, now_ns);
   respond(std::move(response));
 }
 
@@ -320,8 +324,8 @@ void Connection::respond(Response response) {
     if (!held) response = error_response(held.error());
   }
   if (!call_->has_account) {
-    shared_.services.strangers.answer(place_.party, response.text.size() + response.rest.size(),
-                                      shared_.clock.monotonic_ns());
+    shared_.services.serving.strangers.answer(
+        place_.party, response.text.size() + response.rest.size(), shared_.clock.monotonic_ns());
   }
   call_->memory.note(bytes_of(response));
   call_->response = std::move(response);

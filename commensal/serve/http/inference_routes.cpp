@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/http/api.hpp>
-#include <commensal/serve/http/json_text.hpp>
 #include <commensal/serve/http/oip.hpp>
+#include <commensal/serve/oip/management.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::http {
@@ -13,77 +13,26 @@ using core::ErrorCode;
 using gateway::Gateway;
 using gateway::ModelVersion;
 
-Response server_metadata(Gateway&, const Call&) { return json_response(server_json()); }
-
 Response live(Gateway&, const Call&) { return json_response(R"({"live":true})"); }
 
-Response ready(Gateway& gateway, const Call&) {
-  const std::string why = gateway.why_not_ready(nullptr);
-  if (!why.empty()) return error_response({ErrorCode::kUnavailable, why});
-  return json_response(R"({"ready":true})");
-}
-
-void model_metadata(const Services& services, CallPtr call, Reply reply) {
-  const std::string line = call->line;
-  services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply)] {
-    gateway::ModelHub& hub = services.gateway.hub();
-    auto found = find_model(services.gateway, *call);
-    if (!found) return reply(error_response(found.error()));
-    const auto model = std::make_shared<const gateway::ModelVersion>(*std::move(found));
-    const auto newest = hub.find(call->asker(), model->name);
-    const std::uint32_t last = newest ? newest->version : model->version;
-    const std::uint32_t first = hub.first_version(model->name).value_or(1);
-    post_writing(services, call, *model, [call, model, first, last, reply] {
-      reply(json_response(metadata_json(*model, first, last)));
-    });
-  });
-}
-
-Response model_ready(Gateway& gateway, const Call& call) {
-  const auto model = find_model(gateway, call);
-  if (!model) return error_response(model.error());
-  const std::string why = gateway.why_not_ready(&*model);
-  if (!why.empty()) return error_response({ErrorCode::kUnavailable, why});
-  return json_response(fmt::format(R"({{"name":{},"ready":true}})", json_quote(model->name)));
-}
-
-struct Index {
-  std::vector<gateway::ModelPtr> models;
-  std::size_t next = 0;
-  std::string text;
-};
-
-/// A few in one turn: each is held against all providers.
-void index_some(const Services& services, CallPtr call, Reply reply, std::shared_ptr<Index> index) {
-  constexpr std::size_t kInOneTurn = 4;
-  if (call->left.stop_requested()) return;
-  for (std::size_t i = 0; i < kInOneTurn && index->next < index->models.size(); ++i) {
-    const gateway::ModelVersion& model = *index->models[index->next++];
-    index->text += index->text.empty() ? "[" : ",";
-    index->text += index_json({model.name, model.version, services.gateway.why_not_ready(&model)});
-    if (index->text.size() > limits::kHttpListBytesMax) index->next = index->models.size();
-  }
-  if (index->next == index->models.size()) {
-    return reply(json_response(index->text.empty() ? "[]" : std::move(index->text) + "]"));
-  }
-  const std::string line = call->line;
-  services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply), index] {
-    index_some(services, call, reply, index);
-  });
-}
-
-/// ?after=NAME: those behind it, up to limits::kHttpListBytesMax.
-void repository_index(const Services& services, CallPtr call, Reply reply) {
-  const std::string line = call->line;
-  services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply)] {
-    const auto after = call->query.find("after");
-    auto models =
-        services.gateway.hub().list(call->asker(), after == call->query.end() ? "" : after->second);
-    if (!models) return reply(error_response(models.error()));
-    auto index = std::make_shared<Index>();
-    index->models = *std::move(models);
-    index_some(services, call, reply, std::move(index));
-  });
+/// What the protocol says of server, models and settings.
+template <oip::Method kMethod>
+void say(const Services& services, CallPtr call, Reply reply) {
+  auto version = version_of(*call);
+  if (!version) return reply(error_response(version.error()));
+  const auto param = [&](std::string_view name) {
+    const auto found = call->params.find(name);
+    return found == call->params.end() ? std::string() : found->second;
+  };
+  oip::Question question{.model = param("model"),
+                         .version = *version,
+                         .region = param("region"),
+                         .body = std::string(core::as_text(call->body)),
+                         .after = query_of(*call, "after")};
+  kMethod(services, call, std::move(question),
+          [reply = std::move(reply)](core::Result<std::string> answer) {
+            reply(answer ? json_response(*std::move(answer)) : error_response(answer.error()));
+          });
 }
 
 Response infer_response(EncodedAnswer encoded) {
@@ -115,12 +64,13 @@ core::Result<void> hold(const InferAnswer& answer, const AnswerBytes& bytes, Lea
 }
 
 /// What is not held by the longest text it may have is counted first. Off the loop.
-Response encode(const InferAnswer& answer, const InferBody& body, AnswerBytes bytes, bool is_held,
-                Lease& memory) {
+Response encode(const Services& services, Call& call, const InferAnswer& answer,
+                const InferBody& body, AnswerBytes bytes, bool is_held) {
   auto encoded = [&]() -> core::Result<EncodedAnswer> {
+    COMMENSAL_TRY(oip::write_places(services, call, body.outputs, answer.outputs));
     if (!is_held) {
       COMMENSAL_ASSIGN(bytes, answer_bytes(answer, body));
-      COMMENSAL_TRY(hold(answer, bytes, memory));
+      COMMENSAL_TRY(hold(answer, bytes, call.memory));
     }
     return write_infer_answer(answer, body, bytes);
   }();
@@ -129,13 +79,13 @@ Response encode(const InferAnswer& answer, const InferBody& body, AnswerBytes by
 }
 
 /// On the loop. Without a call the client has left.
-void write_answer(const Services& services, const CallPtr& call,
+void write_answer(const Services& services, const CallPtr& call, const std::string& model,
                   const std::shared_ptr<const InferBody>& body, const Reply& reply,
                   core::Result<gateway::InferResponse> result) {
   if (!result) return reply(error_response(result.error()));
   const bool is_heavy = receipt::element_bytes(result->outputs) >= limits::kHttpHeavyBytesMin;
   auto answer =
-      std::make_shared<InferAnswer>(InferAnswer{.model = result->model.name,
+      std::make_shared<InferAnswer>(InferAnswer{.model = model,
                                                 .version = result->model.version,
                                                 .id = body->id,
                                                 .receipt = core::to_hex(result->receipt),
@@ -156,8 +106,9 @@ void write_answer(const Services& services, const CallPtr& call,
     return services.codec([freed = std::move(answer)] {});
   }
   // The account holds it until it is written, whether anybody is still there or not.
-  Task write = [call, body, reply, bytes = *most, is_whole, outputs = std::move(answer)]() mutable {
-    Response response = encode(*outputs, *body, bytes, is_whole, call->memory);
+  Task write = [&services, call, body, reply, bytes = *most, is_whole,
+                outputs = std::move(answer)]() mutable {
+    Response response = encode(services, *call, *outputs, *body, bytes, is_whole);
     outputs.reset();
     reply(std::move(response));
   };
@@ -202,28 +153,65 @@ void infer(const Services& services, CallPtr call, Reply reply) {
                             }};
   body->inputs.clear();
   oip::infer(services, *call, std::move(request),
-             [&services, weak = std::weak_ptr(call), body,
+             [&services, weak = std::weak_ptr(call), model = call->params.at("model"), body,
               reply = std::move(reply)](core::Result<gateway::InferResponse> result) {
-               write_answer(services, weak.lock(), body, reply, std::move(result));
+               write_answer(services, weak.lock(), model, body, reply, std::move(result));
              });
 }
 
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 constexpr std::int64_t kLarge = limits::kHttpBodyBytesMax;
+constexpr std::int64_t kConfig = limits::kConfigBytesMax;
 
-// {model} stands before {model}/ready: a model may be called "ready".
+// What ends in a word stands before {model}, as no model is called so (Repository).
 constexpr Route kRoutes[] = {
-    {"GET", "/v2", Auth::kNone, kSmall, on_loop<server_metadata>},
+    {"GET", "/v2", Auth::kNone, kSmall, say<oip::server_metadata>},
     {"GET", "/v2/health/live", Auth::kNone, kSmall, on_loop<live>},
-    {"GET", "/v2/health/ready", Auth::kNone, kSmall, on_loop<ready>},
-    {"POST", "/v2/repository/index", Auth::kOptional, kSmall, repository_index},
-    {"GET", "/v2/models/{model}", Auth::kOptional, kSmall, model_metadata},
-    {"GET", "/v2/models/{model}/versions/{version}", Auth::kOptional, kSmall, model_metadata},
-    {"GET", "/v2/models/{model}/ready", Auth::kOptional, kSmall, on_loop<model_ready>},
+    {"GET", "/v2/health/ready", Auth::kNone, kSmall, say<oip::server_ready>},
+    {"GET", "/v2/models/stats", Auth::kOptional, kSmall, say<oip::model_statistics>},
+    {"GET", "/v2/models/{model}/ready", Auth::kOptional, kSmall, say<oip::model_ready>},
+    {"GET", "/v2/models/{model}/config", Auth::kOptional, kSmall, say<oip::model_config>},
+    {"GET", "/v2/models/{model}/stats", Auth::kOptional, kSmall, say<oip::model_statistics>},
+    {"GET", "/v2/models/{model}/trace/setting", Auth::kOptional, kSmall, say<oip::trace_settings>},
+    {"POST", "/v2/models/{model}/trace/setting", Auth::kAccount, kSmall, say<oip::trace_settings>},
+    {"GET", "/v2/models/{model}", Auth::kOptional, kSmall, say<oip::model_metadata>},
+    {"GET", "/v2/models/{model}/versions/{version}", Auth::kOptional, kSmall,
+     say<oip::model_metadata>},
     {"GET", "/v2/models/{model}/versions/{version}/ready", Auth::kOptional, kSmall,
-     on_loop<model_ready>},
+     say<oip::model_ready>},
+    {"GET", "/v2/models/{model}/versions/{version}/config", Auth::kOptional, kSmall,
+     say<oip::model_config>},
+    {"GET", "/v2/models/{model}/versions/{version}/stats", Auth::kOptional, kSmall,
+     say<oip::model_statistics>},
     {"POST", "/v2/models/{model}/infer", Auth::kAccount, kLarge, infer, true},
     {"POST", "/v2/models/{model}/versions/{version}/infer", Auth::kAccount, kLarge, infer, true},
+    {"POST", "/v2/repository/index", Auth::kOptional, kSmall, say<oip::repository_index>},
+    {"POST", "/v2/repository/models/{model}/load", Auth::kAccount, kConfig, say<oip::load_model>},
+    {"POST", "/v2/repository/models/{model}/unload", Auth::kAccount, kSmall,
+     say<oip::unload_model>},
+    {"GET", "/v2/systemsharedmemory/status", Auth::kAccount, kSmall,
+     say<oip::system_memory_status>},
+    {"GET", "/v2/systemsharedmemory/region/{region}/status", Auth::kAccount, kSmall,
+     say<oip::system_memory_status>},
+    {"POST", "/v2/systemsharedmemory/region/{region}/register", Auth::kAccount, kSmall,
+     say<oip::register_system_memory>},
+    {"POST", "/v2/systemsharedmemory/region/{region}/unregister", Auth::kAccount, kSmall,
+     say<oip::unregister_system_memory>},
+    {"POST", "/v2/systemsharedmemory/unregister", Auth::kAccount, kSmall,
+     say<oip::unregister_system_memory>},
+    {"GET", "/v2/cudasharedmemory/status", Auth::kAccount, kSmall, say<oip::cuda_memory_status>},
+    {"GET", "/v2/cudasharedmemory/region/{region}/status", Auth::kAccount, kSmall,
+     say<oip::cuda_memory_status>},
+    {"POST", "/v2/cudasharedmemory/region/{region}/register", Auth::kAccount, kSmall,
+     say<oip::register_cuda_memory>},
+    {"POST", "/v2/cudasharedmemory/region/{region}/unregister", Auth::kAccount, kSmall,
+     say<oip::unregister_cuda_memory>},
+    {"POST", "/v2/cudasharedmemory/unregister", Auth::kAccount, kSmall,
+     say<oip::unregister_cuda_memory>},
+    {"GET", "/v2/trace/setting", Auth::kOptional, kSmall, say<oip::trace_settings>},
+    {"POST", "/v2/trace/setting", Auth::kAccount, kSmall, say<oip::trace_settings>},
+    {"GET", "/v2/logging", Auth::kOptional, kSmall, say<oip::log_settings>},
+    {"POST", "/v2/logging", Auth::kAccount, kSmall, say<oip::log_settings>},
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits_serve.hpp>
-#include <commensal/base/core/version.hpp>
 #include <commensal/serve/http/json_text.hpp>
 #include <nlohmann/json.hpp>
 
@@ -123,30 +122,6 @@ std::string list_of(std::string_view name, const std::vector<T>& items, Make mak
 }
 
 }  // namespace
-
-std::string server_json() {
-  return text_of({{"name", "commensal"},
-                  {"version", core::kVersion},
-                  {"extensions", {"binary_tensor_data", "model_repository"}}});
-}
-
-std::string metadata_json(const ModelVersion& model, std::uint32_t oldest, std::uint32_t newest) {
-  Json versions = Json::array();
-  for (std::uint32_t version = oldest; version <= newest; ++version)
-    versions.push_back(std::to_string(version));
-  return text_of({{"name", model.name},
-                  {"versions", versions},
-                  {"platform", "commensal_onnx"},
-                  {"inputs", ports(model.inputs)},
-                  {"outputs", ports(model.outputs)}});
-}
-
-std::string index_json(const IndexEntry& entry) {
-  return text_of({{"name", entry.name},
-                  {"version", std::to_string(entry.version)},
-                  {"state", entry.why_not_ready.empty() ? "READY" : "UNAVAILABLE"},
-                  {"reason", entry.why_not_ready}});
-}
 
 std::string model_json(const ModelVersion& version) { return text_of(model(version)); }
 

@@ -11,21 +11,6 @@
 /// 1970 UTC, amounts are decimal texts, a free dimension is -1. Pure functions.
 namespace commensal::http {
 
-// Open Inference Protocol.
-
-std::string server_json();
-/// `newest` is the model's newest version: all from 1 to it exist.
-std::string metadata_json(const gateway::ModelVersion& model, std::uint32_t oldest,
-                          std::uint32_t newest);
-struct IndexEntry {
-  std::string name;
-  std::uint32_t version = 0;
-  std::string why_not_ready;
-};
-std::string index_json(const IndexEntry& entry);
-
-// /v1.
-
 std::string model_json(const gateway::ModelVersion& model);
 /// Of the first of them: as many as fit into limits::kHttpListBytesMax, one at least.
 std::string models_json(const std::vector<gateway::ModelPtr>& models);

@@ -14,6 +14,7 @@ template <class Output>
 struct Chosen {
   const Output* output;
   bool binary;
+  const oip::Place* place;  // where its elements are instead; null: in the answer
 };
 
 template <class Output>
@@ -21,13 +22,16 @@ core::Result<std::vector<Chosen<Output>>> choose(const std::vector<Output>& outp
                                                  const InferBody& request) {
   std::vector<Chosen<Output>> chosen;
   if (request.outputs.empty())
-    for (const Output& output : outputs) chosen.push_back({&output, request.binary_outputs});
+    for (const Output& output : outputs)
+      chosen.push_back({&output, request.binary_outputs, nullptr});
   for (const RequestedOutput& wanted : request.outputs) {
     const auto found = std::ranges::find(outputs, wanted.name, &Output::name);
     if (found == outputs.end())
       return core::fail(core::ErrorCode::kInvalidArgument, "the model has no output '{}'",
                         wanted.name);
-    chosen.push_back({&*found, wanted.binary.value_or(request.binary_outputs)});
+    const oip::Place* const place = wanted.place ? &*wanted.place : nullptr;
+    const bool is_binary = place == nullptr && wanted.binary.value_or(request.binary_outputs);
+    chosen.push_back({&*found, is_binary, place});
   }
   return chosen;
 }
@@ -40,7 +44,7 @@ std::int64_t frame_bytes_max(const InferAnswer& answer,
                              const std::vector<Chosen<tensor::NamedTensor>>& chosen) {
   std::int64_t bytes = kFrameBytes + kQuotedMax * std::ssize(answer.model + answer.id) +
                        std::ssize(answer.receipt + answer.provider);
-  for (const auto& [output, binary] : chosen) {
+  for (const auto& [output, binary, place] : chosen) {
     bytes += kFrameBytes + kQuotedMax * std::ssize(output->name) +
              std::ssize(output->value.shape().text());
   }
@@ -53,8 +57,10 @@ core::Result<AnswerBytes> bytes_of(const InferAnswer& answer, const InferBody& r
                                    JsonOf json_of) {
   COMMENSAL_ASSIGN(const auto chosen, choose(answer.outputs, request));
   AnswerBytes bytes{.json = frame_bytes_max(answer, chosen)};
-  for (const auto& [output, binary] : chosen) {
-    if (binary) {
+  for (const auto& [output, binary, place] : chosen) {
+    if (place != nullptr) {
+      bytes.json += kFrameBytes + kQuotedMax * std::ssize(place->region);
+    } else if (binary) {
       bytes.binary += std::ssize(output->value.bytes());
     } else {
       bytes.json += json_of(output->value, limits::kHttpJsonBytesMax - bytes.json);
@@ -68,6 +74,13 @@ void append_output(std::string& out, const Chosen<tensor::NamedTensor>& chosen) 
   fmt::format_to(std::back_inserter(out), R"({{"name":{},"datatype":"{}","shape":{},)",
                  json_quote(chosen.output->name), tensor::traits(value.dtype()).oip,
                  value.shape().text());
+  if (chosen.place != nullptr) {
+    fmt::format_to(std::back_inserter(out),
+                   R"("parameters":{{"shared_memory_region":{},"shared_memory_offset":{},)"
+                   R"("shared_memory_byte_size":{}}}}})",
+                   json_quote(chosen.place->region), chosen.place->offset, value.bytes().size());
+    return;
+  }
   if (chosen.binary) {
     fmt::format_to(std::back_inserter(out), R"("parameters":{{"binary_data_size":{}}}}})",
                    value.bytes().size());
@@ -96,8 +109,8 @@ core::Result<AnswerBytes> answer_bytes_min(const std::vector<OutputPort>& output
                                            const InferBody& request) {
   COMMENSAL_ASSIGN(const auto chosen, choose(outputs, request));
   AnswerBytes bytes;
-  for (const auto& [output, binary] : chosen) {
-    if (!output->type) continue;
+  for (const auto& [output, binary, place] : chosen) {
+    if (!output->type || place != nullptr) continue;
     if (binary) {
       bytes.binary += output->type->bytes();
     } else {
@@ -142,7 +155,7 @@ core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer, const 
     return encoded;
   }
   encoded.json_bytes = out.size();
-  for (const auto& [output, binary] : chosen)
+  for (const auto& [output, binary, place] : chosen)
     if (binary) out += core::as_text(output->value.bytes());
   return encoded;
 }

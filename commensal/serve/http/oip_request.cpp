@@ -21,11 +21,12 @@ struct InputText {
   std::optional<tensor::Shape> shape;
   std::string_view data;
   std::optional<std::int64_t> binary_bytes;
+  std::optional<oip::Place> place;
 };
 
 /// Parameters that would change the answer and are not offered here; all other unknown ones are
 /// ignored, as the protocol asks.
-constexpr std::string_view kRefusedParameters[] = {"shared_memory_region", "classification"};
+constexpr std::string_view kRefusedParameters[] = {"classification"};
 
 template <class Take>
 core::Result<void> read_parameters(JsonCursor& cursor, Take take) {
@@ -37,6 +38,23 @@ core::Result<void> read_parameters(JsonCursor& cursor, Take take) {
     if (!taken) COMMENSAL_TRY(cursor.value());
     return {};
   });
+}
+
+/// Whether the parameter says where elements lie in shared memory.
+core::Result<bool> read_place(JsonCursor& cursor, std::string_view name,
+                              std::optional<oip::Place>& place) {
+  if (!name.starts_with("shared_memory_")) return false;
+  if (!place) place.emplace();
+  if (name == "shared_memory_region") {
+    COMMENSAL_ASSIGN(place->region, cursor.string());
+  } else if (name == "shared_memory_offset") {
+    COMMENSAL_ASSIGN(place->offset, cursor.integer());
+  } else if (name == "shared_memory_byte_size") {
+    COMMENSAL_ASSIGN(place->bytes, cursor.integer());
+  } else {
+    return false;
+  }
+  return true;
 }
 
 core::Result<tensor::Shape> read_shape(JsonCursor& cursor) {
@@ -63,6 +81,8 @@ core::Result<void> read_members(JsonCursor& cursor, InputText& input) {
       COMMENSAL_ASSIGN(input.data, cursor.unchecked_value());
     } else if (key == "parameters") {
       return read_parameters(cursor, [&](std::string_view name) -> core::Result<bool> {
+        COMMENSAL_ASSIGN(const bool is_place, read_place(cursor, name, input.place));
+        if (is_place) return true;
         if (name != "binary_data_size") return false;
         COMMENSAL_ASSIGN(input.binary_bytes, cursor.integer());
         return true;
@@ -92,6 +112,8 @@ core::Result<RequestedOutput> read_output(JsonCursor& cursor) {
       COMMENSAL_ASSIGN(output.name, cursor.string());
     } else if (key == "parameters") {
       return read_parameters(cursor, [&](std::string_view name) -> core::Result<bool> {
+        COMMENSAL_ASSIGN(const bool is_place, read_place(cursor, name, output.place));
+        if (is_place) return true;
         if (name != "binary_data") return false;
         COMMENSAL_ASSIGN(output.binary, cursor.boolean());
         return true;
@@ -123,6 +145,24 @@ core::Result<void> read_list(JsonCursor& cursor, std::vector<T>& out, std::strin
   });
 }
 
+/// Whether the parameter says of which sequence the request is.
+core::Result<bool> read_sequence(JsonCursor& cursor, std::string_view name,
+                                 oip::Sequence& sequence) {
+  if (name == "sequence_start") {
+    COMMENSAL_ASSIGN(sequence.is_start, cursor.boolean());
+  } else if (name == "sequence_end") {
+    COMMENSAL_ASSIGN(sequence.is_end, cursor.boolean());
+  } else if (name == "sequence_id") {
+    COMMENSAL_ASSIGN(const std::string_view id, cursor.value());
+    // A number or a text; 0 and "" say that it is of none.
+    sequence.id = id.starts_with('"') ? std::string(id.substr(1, id.size() - 2)) : std::string(id);
+    if (sequence.id == "0") sequence.id.clear();
+  } else {
+    return false;
+  }
+  return true;
+}
+
 core::Result<std::vector<InputText>> read_head(std::string_view json, InferBody& body) {
   std::vector<InputText> inputs;
   JsonCursor cursor(json);
@@ -135,6 +175,8 @@ core::Result<std::vector<InputText>> read_head(std::string_view json, InferBody&
       return read_list(cursor, body.outputs, "output", read_output);
     } else if (key == "parameters") {
       return read_parameters(cursor, [&](std::string_view name) -> core::Result<bool> {
+        COMMENSAL_ASSIGN(const bool is_of_sequence, read_sequence(cursor, name, body.sequence));
+        if (is_of_sequence) return true;
         if (name == "commensal_draw_commitment") {
           COMMENSAL_ASSIGN(const std::string text, cursor.string());
           COMMENSAL_ASSIGN(body.draw_commitment, core::digest_from_hex(text));
@@ -153,14 +195,18 @@ core::Result<std::vector<InputText>> read_head(std::string_view json, InferBody&
   return inputs;
 }
 
-/// The tensor of `input`, out of its JSON or out of the front of `binary`, which it shortens.
-core::Result<Tensor> read_tensor(const InputText& input, core::ByteView& binary) {
+core::Result<TensorType> type_of(const InputText& input) {
   const auto dtype = tensor::dtype_from_oip(input.datatype);
   if (!dtype)
     return core::fail(ErrorCode::kInvalidArgument, "the datatype '{}' is not supported",
                       input.datatype);
   if (!input.shape) return core::fail(ErrorCode::kInvalidArgument, "\"shape\" is missing");
-  const TensorType type{*dtype, *input.shape};
+  return TensorType{*dtype, *input.shape};
+}
+
+/// The tensor of `input`, out of its JSON or out of the front of `binary`, which it shortens.
+core::Result<Tensor> read_tensor(const InputText& input, core::ByteView& binary) {
+  COMMENSAL_ASSIGN(const TensorType type, type_of(input));
   if (input.data.empty() == !input.binary_bytes.has_value())
     return core::fail(ErrorCode::kInvalidArgument,
                       "one of \"data\" and the parameter \"binary_data_size\" is needed");
@@ -214,6 +260,13 @@ core::Result<InferBody> read_infer_body(core::ByteView body,
   COMMENSAL_ASSIGN(const std::vector<InputText> inputs, read_head(parts.json, request));
   core::ByteView binary = parts.binary;
   for (const InputText& input : inputs) {
+    if (input.place) {
+      auto type = type_of(input);
+      if (!type)
+        return core::in_context(fmt::format("input '{}'", input.name), std::move(type).error());
+      request.placed.push_back({input.name, *type, *input.place});
+      continue;
+    }
     auto tensor = read_tensor(input, binary);
     if (!tensor)
       return core::in_context(fmt::format("input '{}'", input.name), std::move(tensor).error());

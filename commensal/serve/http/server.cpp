@@ -44,7 +44,7 @@ struct HttpServer::State {
   asio::thread_pool heavy{heavy_threads()};
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   Handshakes handshakes;
-  oip::Strangers strangers;
+  oip::Serving serving;
   Services services;
   Shared shared;
   tcp::acceptor acceptor{asio::make_strand(io)};
@@ -57,8 +57,10 @@ struct HttpServer::State {
   std::condition_variable changed;
   std::set<std::shared_ptr<Connection>> connections;  // guarded by mutex
 
-  State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock)
+  State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock,
+        const oip::Options& options)
       : handshakes(io, clock),
+        serving{.options = options},
         services{
             .gateway = gateway,
             .loop = loop,
@@ -70,7 +72,7 @@ struct HttpServer::State {
             .heavy = std::make_shared<oip::Turns>(
                 [this](Task task) { asio::post(heavy, std::move(task)); }, clock, heavy_threads()),
             .lists = std::make_shared<oip::Turns>(through(gate), clock),
-            .strangers = strangers},
+            .serving = serving},
         shared{.services = services,
                .clock = clock,
                .gate = gate,
@@ -218,7 +220,7 @@ core::Result<std::unique_ptr<HttpServer>> HttpServer::start(gateway::Gateway& ga
                                                             const HttpOptions& options) {
   core::check(options.threads >= 1 && options.threads <= limits::kThreadsMax,
               "an HTTP server has at least one thread");
-  auto state = std::make_unique<State>(gateway, loop, clock);
+  auto state = std::make_unique<State>(gateway, loop, clock, options.serving);
   state->shared.identity = options.identity;
   COMMENSAL_TRY(state->listen(options));
   state->run(options.threads);

@@ -4,6 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/oip/serving.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@ struct HttpOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                              // 0: any that is free
   std::shared_ptr<const tls::Identity> identity = {};  // TLS 1.3; null: none
+  oip::Options serving = {};
   int threads = 2;  // that read and write, parse and encode bodies
 };
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <openssl/evp.h>
+
 #include <algorithm>
 #include <commensal/serve/oip/admission.hpp>
 
@@ -8,23 +10,70 @@ namespace {
 
 using core::ErrorCode;
 
-/// The token of "Bearer TOKEN". Error: kUnauthenticated.
-core::Result<std::string> token_of(std::string_view authorization, Auth auth) {
-  constexpr std::string_view kScheme = "bearer ";
-  const bool is_bearer =
-      authorization.size() > kScheme.size() &&
-      std::equal(kScheme.begin(), kScheme.end(), authorization.begin(),
-                 [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
-  if (is_bearer) return std::string(authorization.substr(kScheme.size()));
+/// What a request is to be believed by.
+struct Shown {
+  std::string token;
+  std::string name;  // of the account, where it was said
+};
+
+/// What follows "scheme ", which is written in any case; none where it is another.
+std::optional<std::string_view> after_scheme(std::string_view authorization,
+                                             std::string_view scheme) {
+  const auto is_same = [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); };
+  if (authorization.size() <= scheme.size()) return std::nullopt;
+  if (!std::ranges::equal(scheme, authorization.substr(0, scheme.size()), is_same))
+    return std::nullopt;
+  return authorization.substr(scheme.size());
+}
+
+/// RFC 4648, with its padding; none where it is not that.
+std::optional<std::string> from_base64(std::string_view text) {
+  if (text.empty() || text.size() % 4 != 0 || text.size() > limits::kHttpHeaderBytesMax)
+    return std::nullopt;
+  std::string made(text.size() / 4 * 3, '\0');
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(made.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()),
+                                   static_cast<int>(text.size()));
+  if (size < 0) return std::nullopt;
+  const std::size_t padding = text.size() - std::min(text.find_last_not_of('=') + 1, text.size());
+  made.resize(static_cast<std::size_t>(size) - std::min<std::size_t>(padding, 2));
+  return made;
+}
+
+/// "Bearer TOKEN", or "Basic" of NAME:TOKEN (RFC 7617). Error: kUnauthenticated.
+core::Result<Shown> read(std::string_view authorization, Auth auth) {
+  if (const auto token = after_scheme(authorization, "bearer "))
+    return Shown{std::string(*token), ""};
+  if (const auto basic = after_scheme(authorization, "basic ")) {
+    const auto text = from_base64(*basic);
+    const std::size_t colon = text ? text->find(':') : std::string::npos;
+    if (colon != std::string::npos) return Shown{text->substr(colon + 1), text->substr(0, colon)};
+    return core::fail(ErrorCode::kUnauthenticated, "Basic is followed by NAME:TOKEN in base64");
+  }
   return core::fail(ErrorCode::kUnauthenticated,
                     "a token is needed{}: send the header \"Authorization: Bearer TOKEN\"",
                     auth == Auth::kOperator ? ", an operator's" : "");
 }
 
-core::Result<void> authorize(const Services& services, const std::string& token, Auth auth,
-                             Asker& asker) {
-  gateway::Gateway& gateway = services.gateway;
-  COMMENSAL_ASSIGN(asker.account, gateway.accounts().authenticate(token));
+core::Result<gateway::Account> account_of(gateway::Gateway& gateway, const Shown& shown) {
+  COMMENSAL_ASSIGN(gateway::Account account, gateway.accounts().authenticate(shown.token));
+  if (shown.name.empty() || shown.name == account.name) return account;
+  return core::fail(ErrorCode::kUnauthenticated, "the token is not that of the account '{}'",
+                    shown.name.substr(0, limits::kNameBytesMax));
+}
+
+/// Of who shows no token, where the operator has named one.
+core::Result<gateway::Account> anonymous_account(gateway::Gateway& gateway,
+                                                 const std::string& name) {
+  COMMENSAL_ASSIGN(auto account, gateway.accounts().find(name));
+  if (account) return *std::move(account);
+  return core::fail(ErrorCode::kUnauthenticated,
+                    "a token is needed: there is no account '{}' for who has none", name);
+}
+
+core::Result<void> authorize(const Services& services, core::Result<gateway::Account> account,
+                             Auth auth, Asker& asker) {
+  COMMENSAL_ASSIGN(asker.account, std::move(account));
   asker.has_account = true;
   asker.line = asker.account.name;
   if (auth == Auth::kOperator && asker.account.role != gateway::Role::kOperator) {
@@ -36,8 +85,9 @@ core::Result<void> authorize(const Services& services, const std::string& token,
     return core::fail(ErrorCode::kPermissionDenied,
                       "this is for auditors: use the token of an account of that role");
   }
-  COMMENSAL_TRY(gateway.quotas().admit(asker.account, services.clock.monotonic_ns()));
-  COMMENSAL_ASSIGN(asker.memory, gateway.quotas().memory().lease(asker.account.name));
+  gateway::Quotas& quotas = services.gateway.quotas();
+  COMMENSAL_TRY(quotas.admit(asker.account, services.clock.monotonic_ns()));
+  COMMENSAL_ASSIGN(asker.memory, quotas.memory().lease(asker.account.name));
   return {};
 }
 
@@ -45,7 +95,7 @@ core::Result<void> authorize(const Services& services, const std::string& token,
 /// once one has spoken on it, an account's.
 core::Result<core::MemoryBudget::Lease> admit_nobody(const Services& services,
                                                      const Credentials& who) {
-  if (!services.strangers.ask(who.party, services.clock.monotonic_ns())) {
+  if (!services.serving.strangers.ask(who.party, services.clock.monotonic_ns())) {
     return core::fail(ErrorCode::kResourceExhausted,
                       "more than {} requests a second without a token from this {}",
                       limits::kStrangerRequestsPerSecond, who.is_strangers ? "address" : "account");
@@ -57,6 +107,7 @@ core::Result<core::MemoryBudget::Lease> admit_nobody(const Services& services,
 
 void admit(const Services& services, const Credentials& credentials, Auth auth,
            std::shared_ptr<Asker> asker, std::function<void(core::Result<void>)> done) {
+  asker->is_local = credentials.is_local;
   if (!credentials.is_strangers) asker->line = credentials.party;
   if (auth == Auth::kNone || (auth == Auth::kOptional && credentials.authorization.empty())) {
     auto held = admit_nobody(services, credentials);
@@ -64,15 +115,23 @@ void admit(const Services& services, const Credentials& credentials, Auth auth,
     asker->memory = *std::move(held);
     return done({});
   }
-  auto token = token_of(credentials.authorization, auth);
-  if (!token) return done(tl::unexpected(token.error()));
-  const std::string sent = *std::move(token);
-  services.turns->post_for_token(
-      sent, [&services, sent, auth, asker = std::move(asker), done = std::move(done)] {
-        const auto admitted = authorize(services, sent, auth, *asker);
-        if (asker->has_account) services.turns->remember(sent, asker->account.name);
-        done(admitted);
-      });
+  const std::string& anonymous = services.serving.options.anonymous;
+  if (credentials.authorization.empty() && !anonymous.empty()) {
+    return services.turns->post(
+        anonymous, [&services, auth, asker = std::move(asker), done = std::move(done)] {
+          const std::string& name = services.serving.options.anonymous;
+          done(authorize(services, anonymous_account(services.gateway, name), auth, *asker));
+        });
+  }
+  auto shown = read(credentials.authorization, auth);
+  if (!shown) return done(tl::unexpected(shown.error()));
+  const std::string token = shown->token;
+  services.turns->post_for_token(token, [&services, shown = *std::move(shown), auth,
+                                         asker = std::move(asker), done = std::move(done)] {
+    const auto admitted = authorize(services, account_of(services.gateway, shown), auth, *asker);
+    if (asker->has_account) services.turns->remember(shown.token, asker->account.name);
+    done(admitted);
+  });
 }
 
 }  // namespace commensal::oip

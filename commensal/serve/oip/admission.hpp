@@ -5,6 +5,7 @@
 #include <commensal/serve/oip/services.hpp>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 namespace commensal::oip {
@@ -21,8 +22,10 @@ enum class Auth : std::uint8_t {
 struct Asker {
   gateway::Account account;  // of the token; nameless without one
   bool has_account = false;
-  std::string line;  // of Turns: the account's, of the token or whose connection it is
+  bool is_local = false;  // the client is on this host
+  std::string line;       // of Turns: the account's, of the token or whose connection it is
   core::MemoryBudget::Lease memory;  // for the request, what is made of it, and the answer
+  std::stop_source left;             // the client has: asked to stop while it is answered
 
   const gateway::Account* asker() const { return has_account ? &account : nullptr; }
 };
@@ -32,6 +35,7 @@ struct Credentials {
   std::string authorization;  // "Bearer TOKEN", or ""
   std::string party;          // whose connection it is: core::Place::party
   bool is_strangers = false;  // no account has spoken on that yet
+  bool is_local = false;      // it is from this host
 };
 
 /// Finds out who asks, and whether it may now. `done` is called once, on this thread or on the

@@ -14,13 +14,6 @@
 /// extensions of it ask for, whatever they are encoded in.
 namespace commensal::oip {
 
-/// Where elements lie in memory that the client has registered.
-struct Place {
-  std::string region;
-  std::int64_t offset = 0;
-  std::int64_t bytes = 0;
-};
-
 struct RequestedOutput {
   std::string name;
   std::optional<bool> binary = {};  // absent: as the request says for all
@@ -28,12 +21,21 @@ struct RequestedOutput {
   std::optional<Place> place = {};  // where it is written, instead of into the answer
 };
 
+/// An input whose elements the client has put into shared memory.
+struct PlacedInput {
+  std::string name;
+  tensor::TensorType type;
+  Place from;
+};
+
 struct InferBody {
   std::string id;
   tensor::NamedTensors inputs;
+  std::vector<PlacedInput> placed;
   std::vector<RequestedOutput> outputs;  // empty: all
   bool binary_outputs = false;
   core::Digest draw_commitment{};  // as in protocol::Job; zero: none was sent
+  Sequence sequence;
 };
 
 struct InferRequest {
@@ -45,9 +47,14 @@ struct InferRequest {
   std::function<core::Result<void>(const gateway::ModelVersion&)> check = {};
 };
 
-/// Off the loop, which it posts to in the asker's line. `done` is called once, on the loop. Errors:
-/// Gateway::infer's.
-void infer(const Services& services, const Asker& asker, InferRequest request,
-           gateway::InferDone done);
+/// Off the loop, which it posts to in the asker's line, whose memory counts what is read from
+/// shared memory too. `done` is called once, on any thread where that fails, else on the loop.
+/// Errors: Gateway::infer's, SystemMemory::read's.
+void infer(const Services& services, Asker& asker, InferRequest request, gateway::InferDone done);
+
+/// Writes the outputs that belong into shared memory. Off the loop. Errors: SystemMemory::write's.
+core::Result<void> write_places(const Services& services, const Asker& asker,
+                                const std::vector<RequestedOutput>& requested,
+                                const tensor::NamedTensors& outputs);
 
 }  // namespace commensal::oip

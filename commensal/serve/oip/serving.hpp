@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/core/rates.hpp>
+#include <commensal/serve/oip/model_config.hpp>
+#include <commensal/serve/oip/statistics.hpp>
+#include <commensal/serve/oip/system_memory.hpp>
+#include <mutex>
+#include <string>
+
+namespace commensal::oip {
+
+/// How the operator has consumers served.
+struct Options {
+  std::string server_name = "commensal";  // in the server's metadata
+  std::string anonymous;                  // the account of who shows no token; "": nobody's
+  bool system_memory = false;             // clients of this host may name shared memory of theirs
+};
+
+/// How often each party (core::Place::party: a network, or an account whose connection it is) may
+/// ask without a token. Thread-safety: any thread.
+class Strangers {
+ public:
+  /// False where it has asked too often.
+  bool ask(const std::string& party, std::int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    return rates_.take(party, now_ns);
+  }
+  /// It is answered with so many bytes: as if it had asked more often, for a second at most.
+  void answer(const std::string& party, std::size_t bytes, std::int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    const auto requests = static_cast<double>(bytes / limits::kStrangerAnswerBytes);
+    rates_.charge(party, std::min(requests, limits::kStrangerRequestsPerSecond), now_ns);
+  }
+
+ private:
+  std::mutex mutex_;
+  core::Rates<std::string> rates_{
+      limits::kStrangerRequestsPerSecond,
+      limits::kStrangerRequestsAtOnce / limits::kStrangerRequestsPerSecond};
+};
+
+/// What is kept from request to request, in whatever protocol. Thread-safety: any thread, but
+/// configs, the loop's.
+struct Serving {
+  const Options options = {};
+  Strangers strangers = {};
+  Statistics statistics = {};
+  SystemMemory memory = {};
+  Configs configs = {};
+};
+
+}  // namespace commensal::oip
