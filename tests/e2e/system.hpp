@@ -46,11 +46,15 @@ class System : public ::testing::Test {
                                           "127.0.0.1:" + provider_port_,
                                           "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
+    if (std::ranges::count(more, "--grpc") == 0) {
+      arguments.insert(arguments.end(), {"--grpc", "off"});  // other tests run beside this one
+    }
     add_money(arguments);
     gateway_ = std::make_unique<Process>(arguments, folder_.at("gateway.log"));
     const Json said = Json::parse(gateway_->read_line());
     const std::string url = said.at("http");
     http_port_ = url.substr(url.rfind(':') + 1);
+    grpc_ = said.at("grpc");
     provider_port_ = std::to_string(said.at("provider_port").get<int>());
     token_file_ = said.at("operator_token_file");
     gateway_key_ = said.at("gateway_key");
@@ -113,6 +117,7 @@ class System : public ::testing::Test {
   std::string http_port_ = "0", provider_port_ = "0", token_file_, last_error_;
   std::string data_ = "gateway", scheme_ = "http://", http_host_ = "127.0.0.1";
   std::string gateway_key_, pin_;
+  std::string grpc_;  // "host:port"
   Money money_ = Money::kAsNamed;
   bool has_terms_ = false;
   std::string address_;  // of the provider that was started last

@@ -2,6 +2,7 @@
 """Seeds of what comes off the wire, for make_seeds.py."""
 import json
 import struct
+import zlib
 
 from seed_files import ROOT, SEEDS, put
 
@@ -44,6 +45,12 @@ def http_seeds():
     chunk = f"{len(one):x}\r\n".encode() + one + b"\r\n0\r\n\r\n"
     put("http", "chunked", b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" +
         chunk)
+    for name, window in (("gzip", 31), ("deflate", 15), ("raw", -15)):
+        made = zlib.compressobj(wbits=window)
+        put("http", "encoded_" + name, request(
+            made.compress(one) + made.flush(),
+            f"Content-Encoding: {'gzip' if name == 'gzip' else 'deflate'}\r\n"
+            "Accept-Encoding: deflate;q=0.5, *;q=0.1\r\n"))
     put("http", "old", b"GET / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n")
 
 

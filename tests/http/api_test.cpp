@@ -49,7 +49,9 @@ TEST_F(HttpApi, DescribesServerAndModels) {
   EXPECT_TRUE(anyone_.live());
   const auto server = Json::parse(*anyone_.get_json("/v2/"));
   EXPECT_EQ(server["name"], "commensal");
-  EXPECT_EQ(server["extensions"], Json({"binary_tensor_data", "model_repository"}));
+  EXPECT_EQ(server["extensions"],
+            Json({"binary_tensor_data", "model_configuration", "model_repository", "sequence",
+                  "statistics", "system_shared_memory"}));
   for (const char* target : {"/v2/models/alice/digits", "/v2/models/alice%2Fdigits",
                              "/v2/models/alice/digits/versions/1"}) {
     const auto model = Json::parse(*anyone_.get_json(target));
@@ -204,8 +206,35 @@ TEST_F(HttpApi, NamesWhatWasExpectedOfInputsAndOutputs) {
   EXPECT_NE(output.body.find("unknown output 'nonsense'; 'alice/digits' has '"), std::string::npos)
       << output.body;
   EXPECT_EQ(post("/v2/models/alice/digits/infer", "{\"inputs\":[").status, 400);
-  EXPECT_EQ(post("/v2/models/alice/nothing/infer", json_request(picture(0))).status, 404);
-  EXPECT_EQ(post("/v2/models/digits/infer", json_request(picture(0))).status, 404);
+}
+
+// Triton's clients and their examples look for these words, and for 400.
+TEST_F(HttpApi, SaysWhatModelIsUnknownAsTritonDoes) {
+  struct Row {
+    const char* model;
+    const char* says;
+  };
+  for (const Row& row : std::initializer_list<Row>{
+           {"alice/nothing", "Request for unknown model: 'alice/nothing' is not found"},
+           {"digits", "Request for unknown model: 'digits' is not found: names are OWNER/MODEL"},
+           {"alice/digits/versions/9",
+            "Request for unknown model: 'alice/digits' version 9 is not found"},
+           {"alice/digits/versions/wrong_specification",
+            "failed to get model version from specified version string 'wrong_specification' "
+            "(details: versions are 1, 2, ...)"},
+       }) {
+    const RawResponse refused =
+        post(fmt::format("/v2/models/{}/infer", row.model), json_request(picture(0)));
+    EXPECT_EQ(refused.status, 400) << row.model;
+    EXPECT_EQ(Json::parse(refused.body)["error"], row.says);
+    EXPECT_EQ(Json::parse(refused.body)["code"], "not-found");
+  }
+  const auto unknown = alice_.get_json("/v2/models/alice/nothing");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+  EXPECT_NE(unknown.error().message.find("Request for unknown model: 'alice/nothing'"),
+            std::string::npos);
+  EXPECT_EQ(alice_.get_json("/v1/models/alice/nothing").error().code, ErrorCode::kNotFound);
 }
 
 TEST_F(HttpApi, KnowsWhoAsks) {

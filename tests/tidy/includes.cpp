@@ -18,7 +18,8 @@ constexpr auto kLeafOnly =
                                 "sqlite3.h", "libpq",     "onnx/",     "boost/",
                                 "openssl/",  "secp256k1", "cryptopp/", "crypto++/",
                                 "hwy/",      "nlohmann/", "yaml-cpp/", "zip.h",
-                                "jpeglib.h", "png.h",     "re2/",      "cuda"});
+                                "jpeglib.h", "png.h",     "re2/",      "cuda",
+                                "zlib.h"});
 
 struct File {
   const Source* source;

@@ -34,6 +34,7 @@ struct GatewayArguments {
   KeyOptions key;
   WorkerOptions worker;
   std::string http = "127.0.0.1:8080";
+  std::string grpc = "127.0.0.1:8081";
   std::string providers = "127.0.0.1:8090";
   const CLI::App* app = nullptr;
   bool json = false;
@@ -101,6 +102,16 @@ Result<core::Endpoint> endpoint_of(const char* option, const std::string& text) 
   return *std::move(where);
 }
 
+/// "": none. Of the default nothing depends: where somebody else has it, a note says so.
+Result<std::string> grpc_address(const GatewayArguments& options) {
+  if (options.grpc.empty() || options.grpc == "off") return std::string();
+  COMMENSAL_ASSIGN(const core::Endpoint where, endpoint_of("--grpc", options.grpc));
+  if (options.app->count("--grpc") > 0 || core::listen_on(where)) return where.text();
+  fmt::print(stderr, "note: no gRPC for consumers, as {} is taken: name another, --grpc IP:PORT\n",
+             where.text());
+  return std::string();
+}
+
 /// Tops an escrow of the gateway's up: what its own account lacks for that is booked as a deposit,
 /// since its key is the ledger's operator.
 Result<void> fill(gateway::Gateway& gateway, AccountKind kind, const protocol::Amount& wanted) {
@@ -134,8 +145,11 @@ void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daem
       fmt::format("{}://{}", daemon.is_http_secure() ? "https" : "http", http.text());
   const std::string pin = daemon.key_hash() ? core::to_hex(*daemon.key_hash()) : "";
   const std::string key = crypto::to_text(daemon.address());
+  const core::Endpoint grpc{core::host_of(options.daemon.grpc_address), daemon.grpc_port()};
+  const std::string grpc_text = grpc.port == 0 ? "" : grpc.text();
   if (options.json) {
     fmt::print("{}\n", Json({{"http", url},
+                             {"grpc", grpc_text},
                              {"provider_port", daemon.provider_port()},
                              {"operator_token_file", daemon.token_file().string()},
                              {"gateway_key", key},
@@ -144,8 +158,11 @@ void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daem
   } else {
     const core::Endpoint providers{core::host_of(options.daemon.provider_address),
                                    daemon.provider_port()};
-    fmt::print("consumers: {}\nproviders: {}{}\noperator's token: {}\n", url, providers.text(),
-               daemon.are_providers_secure() ? " (TLS)" : "", daemon.token_file().string());
+    const auto secured = [](bool is_secure) { return is_secure ? " (TLS)" : ""; };
+    fmt::print("consumers: {}{}{}\nproviders: {}{}\noperator's token: {}\n", url,
+               grpc_text.empty() ? "" : ", gRPC " + grpc_text,
+               grpc_text.empty() ? "" : secured(daemon.is_grpc_secure()), providers.text(),
+               secured(daemon.are_providers_secure()), daemon.token_file().string());
     fmt::print("for providers: --gateway-key {}\n", key);
     if (!pin.empty()) fmt::print("for consumers: --pin {}\n", pin);
     if (options.daemon.gateway.money.face_value != protocol::Amount()) {
@@ -179,10 +196,13 @@ Result<int> run(GatewayArguments& options) {
   COMMENSAL_ASSIGN(const core::Endpoint http, endpoint_of("--http", options.http));
   options.daemon.http_address = http.host;
   options.daemon.http_port = http.port;
+  COMMENSAL_ASSIGN(options.daemon.grpc_address, grpc_address(options));
   COMMENSAL_ASSIGN(const core::Endpoint providers, endpoint_of("--providers", options.providers));
   options.daemon.provider_address = providers.text();
   gateway::MoneyConfig& money = options.daemon.gateway.money;
-  const bool is_local = tls::is_loopback(http.host) && tls::is_loopback(providers.host);
+  const std::string& grpc = options.daemon.grpc_address;
+  const bool is_local = tls::is_loopback(http.host) && tls::is_loopback(providers.host) &&
+                        (grpc.empty() || tls::is_loopback(core::host_of(grpc)));
   COMMENSAL_ASSIGN(const std::string kept,
                    settle_terms(*options.app, options.folder, is_local, money));
   const std::string about = words_about(money, options.daemon.gateway.audit_probability);
@@ -295,6 +315,10 @@ Run declare_gateway(CLI::App& app) {
   options->key.declare(app);
   options->worker.declare(app);
   app.add_option("--http", options->http, "IP:PORT for consumers, or localhost:PORT; port 0: any")
+      ->capture_default_str();
+  app.add_option(
+         "--grpc", options->grpc,
+         "The same for consumers that speak gRPC, as Triton's clients do; \"\" or off: none")
       ->capture_default_str();
   app.add_option("--providers", options->providers, "IP:PORT for providers, likewise")
       ->capture_default_str();

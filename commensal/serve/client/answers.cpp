@@ -17,7 +17,7 @@ struct StatusRow {
   int status;
   ErrorCode code;
 };
-constexpr std::array<StatusRow, 12> kStatuses = {{
+constexpr std::array<StatusRow, 13> kStatuses = {{
     {400, ErrorCode::kInvalidArgument},
     {401, ErrorCode::kUnauthenticated},
     {403, ErrorCode::kPermissionDenied},
@@ -28,6 +28,7 @@ constexpr std::array<StatusRow, 12> kStatuses = {{
     {413, ErrorCode::kResourceExhausted},
     {422, ErrorCode::kUnsupported},
     {429, ErrorCode::kResourceExhausted},
+    {501, ErrorCode::kUnsupported},
     {503, ErrorCode::kUnavailable},
     {504, ErrorCode::kDeadlineExceeded},
 }};

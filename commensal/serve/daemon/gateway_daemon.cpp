@@ -7,6 +7,7 @@
 #include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/serve/http/server.hpp>
+#include <commensal/serve/oip_grpc/server.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/tls/certificate.hpp>
@@ -41,7 +42,8 @@ core::Result<std::shared_ptr<tls::Identity>> open_identity(const GatewayDaemonCo
   std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1"};
   std::array<char, 256> own{};
   if (::gethostname(own.data(), own.size() - 1) == 0) hosts.emplace_back(own.data());
-  for (const std::string& host : {config.http_address, core::host_of(config.provider_address)}) {
+  for (const std::string& host : {config.http_address, core::host_of(config.grpc_address),
+                                  core::host_of(config.provider_address)}) {
     const bool is_any = host.empty() || host == "0.0.0.0" || host == "::";
     if (!is_any && !tls::is_loopback(host)) hosts.push_back(host);
   }
@@ -67,16 +69,19 @@ struct GatewayDaemon::State {
   rpc::AsioLoop loop;
   std::shared_ptr<tls::Identity> identity;  // null: no port speaks TLS
   bool http_secure = false;
+  bool grpc_secure = false;
   bool providers_secure = false;
   std::string reload_failed;  // the loop's: the last reason
   std::unique_ptr<gateway::Gateway> gateway;
   std::unique_ptr<rpc::GrpcServer> providers;
   std::unique_ptr<http::HttpServer> http;
+  std::unique_ptr<oip_grpc::GrpcInferenceServer> grpc;  // null: none was asked for
 
   State(store::StateFolder opened, rpc::TurnWatch watch)
       : folder(std::move(opened)), loop(std::move(watch)) {}
   ~State() {
     if (gateway) gateway->stop_computing();
+    if (grpc) grpc->stop();  // it works with what is the other's
     if (http) http->stop();
     if (providers) on_loop([this] { providers->stop(); });
     loop.stop();
@@ -101,7 +106,10 @@ core::Result<void> GatewayDaemon::State::secure(const GatewayDaemonConfig& confi
   http_secure = is_given || tls::is_encrypted(config.encryption, config.http_address);
   providers_secure =
       is_given || tls::is_encrypted(config.encryption, core::host_of(config.provider_address));
-  if (!http_secure && !providers_secure) return {};
+  const bool has_grpc = !config.grpc_address.empty();
+  grpc_secure = has_grpc && (is_given || tls::is_encrypted(config.encryption,
+                                                           core::host_of(config.grpc_address)));
+  if (!http_secure && !grpc_secure && !providers_secure) return {};
   COMMENSAL_ASSIGN(identity, open_identity(config, folder.path(), clock.wall_ms()));
   look_at_files(observer);
   return {};
@@ -148,11 +156,18 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
                                .serving = config.serving};
   COMMENSAL_ASSIGN(state->http,
                    http::HttpServer::start(*state->gateway, state->loop, state->clock, http));
+  if (!config.grpc_address.empty()) {
+    COMMENSAL_ASSIGN(state->grpc, oip_grpc::GrpcInferenceServer::start(
+                                      state->http->services(), config.grpc_address,
+                                      state->grpc_secure ? state->identity : nullptr));
+  }
   return std::unique_ptr<GatewayDaemon>(new GatewayDaemon(std::move(state)));
 }
 
 std::uint16_t GatewayDaemon::http_port() const { return state_->http->port(); }
 bool GatewayDaemon::is_http_secure() const { return state_->http_secure; }
+std::uint16_t GatewayDaemon::grpc_port() const { return state_->grpc ? state_->grpc->port() : 0; }
+bool GatewayDaemon::is_grpc_secure() const { return state_->grpc_secure; }
 bool GatewayDaemon::are_providers_secure() const { return state_->providers_secure; }
 std::optional<core::Digest> GatewayDaemon::key_hash() const {
   if (!state_->identity) return std::nullopt;

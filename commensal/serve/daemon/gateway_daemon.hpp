@@ -18,6 +18,7 @@ struct GatewayDaemonConfig {
   store::KeyOpener key;  // nothing: the plain key file of the folder
   std::string http_address = "127.0.0.1";
   std::uint16_t http_port = 8080;  // 0: any that is free
+  std::string grpc_address;        // of consumers too, "host:port"; "": none
   std::string provider_address = "127.0.0.1:8090";
   /// Which ports speak TLS: by default those that other machines can reach.
   tls::Encryption encryption = tls::Encryption::kBeyondLoopback;
@@ -32,11 +33,11 @@ struct GatewayDaemonConfig {
   std::shared_ptr<rollout::EngineFactory> engines;  // as GatewayDependencies'
 };
 
-/// A gateway in the real world: its folder, a loop on a thread of its own, HTTP for consumers,
-/// gRPC for providers. On its first start it makes the operator's account, whose token lies in
-/// FOLDER/operator.token (mode 0600). It runs from start() until it is destroyed. A certificate
-/// that is replaced in its files is shown to new connections within a second. Thread-safety: the
-/// owner's thread.
+/// A gateway in the real world: its folder, a loop on a thread of its own, HTTP and gRPC for
+/// consumers, gRPC for providers. On its first start it makes the operator's account, whose token
+/// lies in FOLDER/operator.token (mode 0600). It runs from start() until it is destroyed. A
+/// certificate that is replaced in its files is shown to new connections within a second.
+/// Thread-safety: the owner's thread.
 class GatewayDaemon {
  public:
   /// `observer`, if there is one, outlives the daemon and is called on the gateway's loop.
@@ -48,6 +49,9 @@ class GatewayDaemon {
 
   std::uint16_t http_port() const;
   bool is_http_secure() const;
+  /// 0: there is none.
+  std::uint16_t grpc_port() const;
+  bool is_grpc_secure() const;
   bool are_providers_secure() const;
   /// What consumers may pin the certificate by; none where no port speaks TLS.
   std::optional<core::Digest> key_hash() const;

@@ -11,6 +11,8 @@ namespace {
 
 using core::ErrorCode;
 
+constexpr std::size_t kEncodedBytesMin = 256;  // of an answer: less gets hardly shorter
+
 /// The route for `segments`, or why there is none: 405 names the methods that the path has.
 core::Result<const Route*> find_route(std::string_view method,
                                       const std::vector<std::string>& segments, Params& params,
@@ -49,7 +51,71 @@ CallPtr new_call(const std::shared_ptr<oip::Turns>& heavy) {
           }};
 }
 
+/// What has come of the body, as it was before it was encoded; else why not.
+std::optional<Response> decode(Call& call) {
+  const auto decoded =
+      decompress(call.coding, call.body, body_bytes_max(call), call.memory, call.left.get_token());
+  if (!decoded) return error_response(decoded.error());
+  if (!*decoded) return too_long(call, call.body.size());
+  return std::nullopt;
+}
+
+void encode(Call& call, Response& response) {
+  auto encoded = compress(call.accepted, response.text, call.memory);
+  if (!encoded) return;
+  response.text = *std::move(encoded);
+  response.headers.emplace_back("Content-Encoding", name_of(call.accepted));
+}
+
+bool is_encoded(const Call& call, const Response& response) {
+  return call.accepted != Coding::kIdentity && call.route->is_json_or_split &&
+         response.status == 200 && response.rest.empty() &&
+         response.text.size() >= kEncodedBytesMin;
+}
+
+/// `reply`, behind what encodes the answer. It does not keep the call, whose client may leave.
+Reply encoding(const Services& services, const CallPtr& call, Reply reply) {
+  if (call->accepted == Coding::kIdentity || !call->route->is_json_or_split) return reply;
+  return [&services, weak = std::weak_ptr(call), reply = std::move(reply)](Response response) {
+    CallPtr left = weak.lock();
+    if (!left || !is_encoded(*left, response)) return reply(std::move(response));
+    const std::string line = left->line;
+    const bool is_heavy = response.text.size() >= limits::kHttpHeavyBytesMin;
+    auto answer = std::make_shared<Response>(std::move(response));
+    Task write = [call = std::move(left), answer, reply] {
+      encode(*call, *answer);
+      reply(std::move(*answer));
+    };
+    is_heavy ? services.heavy->post(line, std::move(write)) : services.codec(std::move(write));
+  };
+}
+
 }  // namespace
+
+std::int64_t body_bytes_max(const Call& call) {
+  const bool is_json = call.route->is_json_or_split && !call.json_bytes;
+  return is_json ? std::min(call.route->body_bytes_max, limits::kHttpJsonBytesMax)
+                 : call.route->body_bytes_max;
+}
+
+Response too_long(const Call& call, std::uint64_t bytes) {
+  const std::int64_t most = body_bytes_max(call);
+  return error_response(
+      413, fmt::format(
+               "the body has {}{} bytes, at most {} are accepted here{}",
+               call.coding == Coding::kIdentity ? "" : "in its coding ", bytes, most,
+               most < call.route->body_bytes_max ? " as JSON: send tensors as binary data" : ""));
+}
+
+void serve(const Services& services, const CallPtr& call, Reply reply) {
+  const auto handle = [&services, call, reply = encoding(services, call, std::move(reply))] {
+    if (auto refusal = decode(*call)) return reply(*std::move(refusal));
+    call->route->handle(services, call, reply);
+  };
+  const bool is_heavy = call->body.size() >= limits::kHttpHeavyBytesMin ||
+                        (call->coding != Coding::kIdentity && call->body.size() > 0);
+  is_heavy ? services.heavy->post(call->line, handle) : handle();
+}
 
 void admit(const Services& services, const Request& head,
            std::function<void(CallPtr, std::optional<Response>)> done) {
@@ -68,6 +134,8 @@ void admit(const Services& services, const Request& head,
   call->route = *route;
   call->query = std::move(target->query);
   call->json_bytes = head.json_bytes;
+  call->coding = head.coding;
+  call->accepted = head.accepted;
   oip::admit(services, head.from, call->route->auth, call,
              [&services, call, done = std::move(done)](const core::Result<void>& admitted) {
                if (admitted) return done(call, std::nullopt);
@@ -87,7 +155,9 @@ core::Result<std::uint32_t> version_of(const Call& call) {
   const char* end = text->second.data() + text->second.size();
   const auto [stop, error] = std::from_chars(text->second.data(), end, version);
   if (error != std::errc() || stop != end || version == 0)
-    return core::fail(core::ErrorCode::kNotFound, "unknown version '{}': versions are 1, 2, ...",
+    return core::fail(core::ErrorCode::kNotFound,
+                      "failed to get model version from specified version string '{}' (details: "
+                      "versions are 1, 2, ...)",
                       text->second.substr(0, 32));
   return version;
 }

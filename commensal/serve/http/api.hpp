@@ -4,6 +4,7 @@
 #include <commensal/base/core/growing_bytes.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/http/compression.hpp>
 #include <commensal/serve/http/message.hpp>
 #include <commensal/serve/http/routes.hpp>
 #include <commensal/serve/oip/admission.hpp>
@@ -28,6 +29,8 @@ struct Request {
   std::string target;  // as sent: "/v2/models/a%2Fb/infer?x=1"
   oip::Credentials from;
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
+  Coding coding = Coding::kIdentity;      // of its body
+  Coding accepted = Coding::kIdentity;    // best, of the answer
 };
 
 struct Route;
@@ -38,6 +41,8 @@ struct Call : Asker {
   Params params;
   Params query;
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
+  Coding coding = Coding::kIdentity;      // of `body`, until it is handled
+  Coding accepted = Coding::kIdentity;
   core::GrowingBytes body;
   Response response;  // until it is written
 };
@@ -49,7 +54,9 @@ struct Route {
   Auth auth;
   std::int64_t body_bytes_max;
   void (*handle)(const Services& services, CallPtr call, Reply reply);
-  bool is_json_or_split = false;  // JSON, of limits::kHttpJsonBytesMax, or JSON and binary tensors
+  /// JSON, of limits::kHttpJsonBytesMax, or JSON and binary tensors. Such answers alone are encoded
+  /// where that is asked for: of others Triton's clients do not expect it, though they ask.
+  bool is_json_or_split = false;
 };
 
 /// Open Inference Protocol (inference_routes.cpp) and /v1 (the other *_routes.cpp).
@@ -65,6 +72,15 @@ std::span<const Route> case_routes();
 /// handle() goes on with once its body is there, or the refusal; on this thread or on the loop.
 void admit(const Services& services, const Request& head,
            std::function<void(CallPtr, std::optional<Response>)> done);
+
+/// How long the body may be, encoded or not.
+std::int64_t body_bytes_max(const Call& call);
+/// Why a body that is longer is refused.
+Response too_long(const Call& call, std::uint64_t bytes);
+
+/// Step two: with its body, the call gets what its route has for it. What is large or encoded is
+/// read, and encoded, off this thread and off the loop. `reply` is called on any thread.
+void serve(const Services& services, const CallPtr& call, Reply reply);
 
 inline bool is_operator(const Call& call) { return call.account.role == gateway::Role::kOperator; }
 /// A parameter of the query, "" where it is missing.

@@ -47,8 +47,6 @@ bool is_loopback(const asio::ip::tcp::socket& socket) {
   return socket.remote_endpoint(error).address().is_loopback();
 }
 
-std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
-
 }  // namespace
 
 Connection::Connection(Socket socket, Shared& shared, Closed closed)
@@ -200,13 +198,10 @@ void Connection::on_head(Error error) {
   is_head_ = head.method() == beast_http::verb::head;
   if (auto refusal = refusal_of(head))
     return refuse(error_response(refusal->status, refusal->message));
-  Request request;
-  request.method = text_of(head.method_string());
-  request.target = text_of(head.target());
-  request.from = {text_of(head[beast_http::field::authorization]), place_.party, is_strangers(),
-                  is_loopback(stream_.socket())};
-  const auto json_bytes = head.find("Inference-Header-Content-Length");
-  if (json_bytes != head.end()) request.json_bytes = text_of(json_bytes->value());
+  Request request = request_of(head);
+  request.from.party = place_.party;
+  request.from.is_strangers = is_strangers();
+  request.from.is_local = is_loopback(stream_.socket());
   phase_ = Phase::kAnswering;
   admit(shared_.services, request, from_loop(&Connection::on_admitted));
 }
@@ -215,14 +210,9 @@ void Connection::on_admitted(CallPtr call, std::optional<Response> refusal) {
   call_ = std::move(call);
   if (refusal) return refuse(*std::move(refusal));
   if (call_->has_account) hear_somebody(true);
-  const bool is_json = call_->route->is_json_or_split && !call_->json_bytes;
-  const std::int64_t bytes_max =
-      std::min(call_->route->body_bytes_max, is_json ? limits::kHttpJsonBytesMax : kAny);
+  const std::int64_t bytes_max = body_bytes_max(*call_);
   const auto length = head_->content_length();
-  if (length && std::cmp_greater(*length, bytes_max))
-    return refuse(error_response(
-        413, fmt::format("the body has {} bytes, at most {} are accepted here{}", *length,
-                         bytes_max, is_json ? " as JSON: send tensors as binary data" : "")));
+  if (length && std::cmp_greater(*length, bytes_max)) return refuse(too_long(*call_, *length));
   phase_ = Phase::kReading;
   const bool waits = beast::iequals(head_->get()[beast_http::field::expect], "100-continue");
   body_.emplace(std::move(*head_));
@@ -274,12 +264,7 @@ void Connection::answer() {
   timer_.cancel();
   close_after_ = close_after_ || !body_->keep_alive();
   watch(std::chrono::milliseconds(0));
-  const auto handle = [&services = shared_.services, call = call_,
-                       reply = from_loop(&Connection::respond)] {
-    call->route->handle(services, call, reply);
-  };
-  if (call_->body.size() < limits::kHttpHeavyBytesMin) return handle();
-  shared_.services.heavy->post(call_->line, handle);
+  serve(shared_.services, call_, from_loop(&Connection::respond));
 }
 
 /// Whether the client has closed its side, whatever of it is still to be read.

@@ -26,6 +26,18 @@ std::string http_date(std::int64_t now_ms) {
                      kMonths[utc.tm_mon], 1900 + utc.tm_year, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
+std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
+
+/// RFC 9110, section 5.3: fields of one name are one list.
+std::string all_of(const beast_http::fields& head, beast_http::field name) {
+  std::string all;
+  const auto [first, last] = head.equal_range(name);
+  for (auto field = first; field != last; ++field) {
+    all += (field == first ? "" : ",") + text_of(field->value());
+  }
+  return all;
+}
+
 }  // namespace
 
 std::optional<Refusal> refusal_of(const beast::error_code& error) {
@@ -46,13 +58,24 @@ std::optional<Refusal> refusal_of(const beast_http::request_header<beast_http::f
   const auto transfer = head.find(beast_http::field::transfer_encoding);
   if (transfer != head.end() && !beast::iequals(transfer->value(), "chunked"))
     return Refusal{415, "the only transfer encoding that is understood is \"chunked\""};
-  const auto encoding = head.find(beast_http::field::content_encoding);
-  if (encoding != head.end() && !beast::iequals(encoding->value(), "identity"))
-    return Refusal{415, "compressed bodies are not understood: send it as it is"};
+  if (!coding_of(all_of(head, beast_http::field::content_encoding)))
+    return Refusal{415, "bodies are understood as they are, and encoded as one of gzip, deflate"};
   const auto expect = head.find(beast_http::field::expect);
   if (expect != head.end() && !beast::iequals(expect->value(), "100-continue"))
     return Refusal{417, "the only expectation that is met is \"100-continue\""};
   return std::nullopt;
+}
+
+Request request_of(const beast_http::request_header<beast_http::fields>& head) {
+  Request request;
+  request.method = text_of(head.method_string());
+  request.target = text_of(head.target());
+  request.from.authorization = text_of(head[beast_http::field::authorization]);
+  const auto json_bytes = head.find("Inference-Header-Content-Length");
+  if (json_bytes != head.end()) request.json_bytes = text_of(json_bytes->value());
+  request.coding = coding_of(all_of(head, beast_http::field::content_encoding)).value();
+  request.accepted = accepted_coding(all_of(head, beast_http::field::accept_encoding));
+  return request;
 }
 
 std::string response_head(const Response& response, bool keep_alive, std::int64_t now_ms) {

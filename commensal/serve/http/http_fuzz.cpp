@@ -2,6 +2,7 @@
 // Fuzz target (tests/fuzz), here because it sees Beast. A whole request as a client sends it: the
 // parser under the server's bounds, the refusals of its head, then the body as inputs of an
 // inference and as a rollout.
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -36,7 +37,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::optional<std::string> json_bytes;
   const auto field = parser.get().find("Inference-Header-Content-Length");
   if (field != parser.get().end()) json_bytes = std::string(field->value());
-  const std::string& body = parser.get().body();
+  const http::Coding coding = http::request_of(parser.get().base()).coding;
+  const std::string& sent = parser.get().body();
+  core::GrowingBytes bytes;
+  std::ranges::copy(sent, bytes.prepare(sent.size(), sent.size()).begin());
+  bytes.commit(sent.size());
+  core::MemoryBudget::Lease nobodys;
+  if (!http::decompress(coding, bytes, 1 << 20, nobodys, {}).value_or(false)) return 0;
+  const std::string_view body = core::as_text(bytes);
   const auto read = http::read_infer_body(core::as_bytes(body), json_bytes);
   core::check(read || read.error().message.find('\n') == std::string::npos, "an error is one line");
   const auto rollout = http::read_rollout_body(core::as_bytes(body), json_bytes);

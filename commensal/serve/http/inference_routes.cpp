@@ -13,6 +13,24 @@ using core::ErrorCode;
 using gateway::Gateway;
 using gateway::ModelVersion;
 
+/// The protocol's errors where they differ from our own routes', after what Triton's clients are
+/// told: a model that is not there is a wrong request, what is not supported is not implemented.
+Response oip_error(const Call& call, core::Error error) {
+  const bool is_missing = error.code == ErrorCode::kNotFound;
+  if (is_missing && error.message.starts_with("unknown model")) {
+    const std::string name = call.params.at("model").substr(0, limits::kTextBytesMax);
+    const auto version = call.params.find("version");
+    error.message =
+        fmt::format("Request for unknown model: '{}'{} is not found{}", name,
+                    version == call.params.end() ? "" : " version " + version->second.substr(0, 32),
+                    name.find('/') == std::string::npos ? ": names are OWNER/MODEL" : "");
+  }
+  Response response = error_response(error);
+  if (is_missing) response.status = 400;
+  if (error.code == ErrorCode::kUnsupported) response.status = 501;
+  return response;
+}
+
 Response live(Gateway&, const Call&) { return json_response(R"({"live":true})"); }
 
 /// What the protocol says of server, models and settings.
@@ -30,8 +48,8 @@ void say(const Services& services, CallPtr call, Reply reply) {
                          .body = std::string(core::as_text(call->body)),
                          .after = query_of(*call, "after")};
   kMethod(services, call, std::move(question),
-          [reply = std::move(reply)](core::Result<std::string> answer) {
-            reply(answer ? json_response(*std::move(answer)) : error_response(answer.error()));
+          [call, reply = std::move(reply)](core::Result<std::string> answer) {
+            reply(answer ? json_response(*std::move(answer)) : oip_error(*call, answer.error()));
           });
 }
 
@@ -82,7 +100,6 @@ Response encode(const Services& services, Call& call, const InferAnswer& answer,
 void write_answer(const Services& services, const CallPtr& call, const std::string& model,
                   const std::shared_ptr<const InferBody>& body, const Reply& reply,
                   core::Result<gateway::InferResponse> result) {
-  if (!result) return reply(error_response(result.error()));
   const bool is_heavy = receipt::element_bytes(result->outputs) >= limits::kHttpHeavyBytesMin;
   auto answer =
       std::make_shared<InferAnswer>(InferAnswer{.model = model,
@@ -138,9 +155,9 @@ core::Result<void> check_answer(const ModelVersion& model, const InferBody& body
 
 void infer(const Services& services, CallPtr call, Reply reply) {
   auto version = version_of(*call);
-  if (!version) return reply(error_response(version.error()));
+  if (!version) return reply(oip_error(*call, version.error()));
   auto parsed = read_infer_body(call->body, call->json_bytes);
-  if (!parsed) return reply(error_response(parsed.error()));
+  if (!parsed) return reply(oip_error(*call, parsed.error()));
   call->body.clear();
   // What is sent on is not needed here.
   auto body = std::make_shared<InferBody>(*std::move(parsed));
@@ -155,7 +172,10 @@ void infer(const Services& services, CallPtr call, Reply reply) {
   oip::infer(services, *call, std::move(request),
              [&services, weak = std::weak_ptr(call), model = call->params.at("model"), body,
               reply = std::move(reply)](core::Result<gateway::InferResponse> result) {
-               write_answer(services, weak.lock(), model, body, reply, std::move(result));
+               const CallPtr left = weak.lock();
+               if (!result && left) return reply(oip_error(*left, result.error()));
+               if (!result) return reply(error_response(result.error()));
+               write_answer(services, left, model, body, reply, std::move(result));
              });
 }
 

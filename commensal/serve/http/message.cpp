@@ -39,7 +39,7 @@ struct PhraseRow {
   std::string_view header;  // one that this status asks for
   std::string_view value;
 };
-constexpr std::array<PhraseRow, 19> kPhrases = {{
+constexpr std::array<PhraseRow, 20> kPhrases = {{
     {200, "OK", "", ""},
     {201, "Created", "", ""},
     {400, "Bad Request", "", ""},
@@ -56,6 +56,7 @@ constexpr std::array<PhraseRow, 19> kPhrases = {{
     {429, "Too Many Requests", "Retry-After", "1"},
     {431, "Request Header Fields Too Large", "", ""},
     {500, "Internal Server Error", "", ""},
+    {501, "Not Implemented", "", ""},
     {503, "Service Unavailable", "Retry-After", "1"},
     {504, "Gateway Timeout", "", ""},
     {505, "HTTP Version Not Supported", "", ""},

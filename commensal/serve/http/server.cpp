@@ -212,6 +212,7 @@ void HttpServer::State::stop(std::int64_t grace_ms) {
 HttpServer::HttpServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 HttpServer::~HttpServer() { stop(0); }
 std::uint16_t HttpServer::port() const { return state_->port; }
+const oip::Services& HttpServer::services() const { return state_->services; }
 void HttpServer::stop(std::int64_t grace_ms) { state_->stop(grace_ms); }
 
 core::Result<std::unique_ptr<HttpServer>> HttpServer::start(gateway::Gateway& gateway,

@@ -4,7 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
-#include <commensal/serve/oip/serving.hpp>
+#include <commensal/serve/oip/services.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <cstdint>
 #include <memory>
@@ -35,6 +35,8 @@ class HttpServer {
   ~HttpServer();
 
   std::uint16_t port() const;
+  /// For who serves the same consumers in another protocol, and ends before this server does.
+  const oip::Services& services() const;
   /// Takes no new requests, lets those under way finish for `grace_ms`, and closes what is left.
   /// On the loop's own thread only with 0: what is under way needs the loop.
   void stop(std::int64_t grace_ms = 5'000);

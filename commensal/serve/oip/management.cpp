@@ -128,17 +128,20 @@ Json statistics_json(const Counted& counted) {
 struct Index {
   std::vector<gateway::ModelPtr> models;
   std::map<std::string, std::string> aliases;  // by model
+  bool is_of_ready = false;                    // only those that are
   std::size_t next = 0;
   std::string text;
 };
 
-Json index_json(const Services& services, const Index& index, const ModelVersion& model) {
+void add_to(Index& index, const Services& services, const ModelVersion& model) {
   const std::string why = services.gateway.why_not_ready(&model);
+  if (index.is_of_ready && !why.empty()) return;
   const auto alias = index.aliases.find(model.name);
-  return {{"name", alias == index.aliases.end() ? model.name : alias->second},
-          {"version", std::to_string(model.version)},
-          {"state", why.empty() ? "READY" : "UNAVAILABLE"},
-          {"reason", why}};
+  index.text += index.text.empty() ? "[" : ",";
+  index.text += text_of({{"name", alias == index.aliases.end() ? model.name : alias->second},
+                         {"version", std::to_string(model.version)},
+                         {"state", why.empty() ? "READY" : "UNAVAILABLE"},
+                         {"reason", why}});
 }
 
 /// A few in one turn: each is held against all providers.
@@ -148,8 +151,7 @@ void index_some(const Services& services, AskerPtr asker, Answer answer,
   if (asker->left.stop_requested())
     return answer(fail(ErrorCode::kCancelled, "the client has left"));
   for (std::size_t i = 0; i < kInOneTurn && index->next < index->models.size(); ++i) {
-    index->text += index->text.empty() ? "[" : ",";
-    index->text += text_of(index_json(services, *index, *index->models[index->next++]));
+    add_to(*index, services, *index->models[index->next++]);
     if (index->text.size() > limits::kHttpListBytesMax) index->next = index->models.size();
   }
   if (index->next == index->models.size()) {
@@ -164,6 +166,8 @@ Result<std::shared_ptr<Index>> start_index(const Services& services, const Asker
                                            const Question& question) {
   gateway::ModelHub& hub = services.gateway.hub();
   auto index = std::make_shared<Index>();
+  const Json body = Json::parse(question.body, nullptr, false);
+  index->is_of_ready = body.is_object() && body.value("ready", Json()) == true;
   COMMENSAL_ASSIGN(const std::string after, hub.repository().resolve(question.after));
   COMMENSAL_ASSIGN(index->models, hub.list(asker.asker(), after));
   COMMENSAL_ASSIGN(const auto* const aliases, hub.repository().aliases());
@@ -177,9 +181,8 @@ void server_metadata(const Services& services, AskerPtr, Question, Answer answer
   answer(text_of({{"name", services.serving.options.server_name},
                   {"version", core::kVersion},
                   {"extensions",
-                   {"binary_tensor_data", "classification", "model_configuration",
-                    "model_repository", "model_repository(unload_dependents)", "parameters",
-                    "sequence", "statistics", "system_shared_memory", "trace", "logging"}}}));
+                   {"binary_tensor_data", "model_configuration", "model_repository", "sequence",
+                    "statistics", "system_shared_memory"}}}));
 }
 
 void server_ready(const Services& services, AskerPtr asker, Question, Answer answer) {

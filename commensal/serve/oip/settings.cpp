@@ -41,6 +41,7 @@ Result<core::Bytes> override_of(const Question& question) {
   if (parameters == body.end()) return core::Bytes();
   if (!parameters->is_object())
     return fail(ErrorCode::kInvalidArgument, "\"parameters\" is no object");
+  core::Bytes override;
   for (const auto& [name, value] : parameters->items()) {
     if (name.starts_with("file:")) {
       constexpr std::size_t kFileNameMax = 255;  // NAME_MAX
@@ -55,9 +56,9 @@ Result<core::Bytes> override_of(const Question& question) {
       return fail(ErrorCode::kInvalidArgument, "the parameter \"config\" is no text");
     COMMENSAL_ASSIGN(const std::string config, read_config(value.get<std::string>()));
     const core::ByteView view = core::as_bytes(config);
-    return core::Bytes(view.begin(), view.end());
+    override.assign(view.begin(), view.end());
   }
-  return core::Bytes();
+  return override;
 }
 
 Result<std::string> load(const Services& services, const Asker& asker, const Question& question) {

@@ -68,7 +68,8 @@ std::size_t share_of_files() {
 
 Result<std::unique_ptr<Door>> Door::open(const std::string& address, const DoorBounds& bounds) {
   const auto refuse = [&](const std::string& why) {
-    return fail(ErrorCode::kUnavailable, "cannot listen for providers on '{}': {}", address, why);
+    return fail(ErrorCode::kUnavailable, "cannot listen for {} on '{}': {}", bounds.whom, address,
+                why);
   };
   const auto where = core::Endpoint::parse(address);
   if (!where) return refuse("expected HOST:PORT");

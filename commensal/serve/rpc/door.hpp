@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <variant>
 
@@ -48,6 +49,7 @@ struct DoorBounds {
   std::size_t strangers_max = limits::kStrangersMax;
   std::size_t connections_max = limits::kDoorConnectionsMax;
   std::uint64_t stranger_bytes_max = limits::kStrangerBytesMax;
+  std::string_view whom = "providers";  // it is for, in errors
 };
 
 /// A TCP port that listens. It admits newcomers as above, knows the connections that it has let in

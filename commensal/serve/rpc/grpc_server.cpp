@@ -90,13 +90,7 @@ core::Result<std::unique_ptr<GrpcServer>> GrpcServer::start(
   builder.RegisterCallbackGenericService(&state->unknown);
   state->server = builder.BuildAndStart();
   core::check(state->server != nullptr, "gRPC starts where it need not listen");
-  state->hall->door->begin(
-      [acceptor = state->admission.acceptor.get()](int listening, int accepted) {
-        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters one;
-        one.listener_fd = listening;
-        one.fd = accepted;
-        acceptor->HandleNewConnection(&one);
-      });
+  admit_through(*state->hall->door, state->admission);
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(state)));
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/protocol/encoding.hpp>
+#include <commensal/serve/rpc/generic_server.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
 
 namespace commensal::rpc {
@@ -73,10 +74,14 @@ std::string plain_words(const grpc::Status& status) {
 
 }  // namespace
 
+int status_code(ErrorCode code) {
+  return std::find_if(std::begin(kCodes), std::end(kCodes),
+                      [code](const CodeRow& one) { return one.ours == code; })
+      ->theirs;
+}
+
 grpc::Status to_status(const core::Error& error) {
-  const auto* row = std::find_if(std::begin(kCodes), std::end(kCodes),
-                                 [&error](const CodeRow& one) { return one.ours == error.code; });
-  return {row->theirs, protocol::one_line(error.message)};
+  return {static_cast<StatusCode>(status_code(error.code)), protocol::one_line(error.message)};
 }
 
 core::Error from_status(const grpc::Status& status) {

@@ -31,19 +31,18 @@ constexpr Argument kBoth[] = {
     {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000},
     {GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1},
     {GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0},
-    {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, limits::kRpcWireBytesMax},
-    {GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, limits::kRpcWireBytesMax},
 };
 constexpr Argument kServer[] = {
     {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000},
-    {GRPC_ARG_MAX_CONCURRENT_STREAMS, 1},  // per connection: a provider opens one for each
     // All that is read at once becomes streams before anybody is asked about the first.
     {GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, limits::kStrangerBytesMax},
     // Connections that say nothing end, before and after their handshakes.
     {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(limits::kHelloWaitMs)},
-    {GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(limits::kHelloWaitMs)},
 };
+constexpr const char* kInflates = GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION;
 constexpr Argument kClient[] = {
+    {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, limits::kRpcWireBytesMax},
+    {GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, limits::kRpcWireBytesMax},
     // The provider's daemon decides when to try again, not the channel.
     {GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1},
     // The address that the operator named, wherever the environment would send HTTP.
@@ -60,11 +59,13 @@ void silence_grpc() {
 /// only.
 class ReloadingCredentials final : public grpc::ServerCredentials {
  public:
-  explicit ReloadingCredentials(std::shared_ptr<const tls::Identity> identity)
+  ReloadingCredentials(std::shared_ptr<const tls::Identity> identity, bool asks_for_another)
       : identity_(std::move(identity)),
         credentials_(grpc_ssl_server_credentials_create_with_options(
             grpc_ssl_server_credentials_create_options_using_config_fetcher(
-                GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY, fetch, this))) {}
+                asks_for_another ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY
+                                 : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE,
+                fetch, this))) {}
   ReloadingCredentials(const ReloadingCredentials&) = delete;
   ReloadingCredentials& operator=(const ReloadingCredentials&) = delete;
   ~ReloadingCredentials() override { grpc_server_credentials_release(credentials_); }
@@ -119,20 +120,35 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
 }
 
 Admission configure_server(grpc::ServerBuilder& builder,
-                           std::shared_ptr<const tls::Identity> identity) {
+                           std::shared_ptr<const tls::Identity> identity, const PeerTerms& terms) {
   silence_grpc();
   for (const Argument& argument : kBoth) builder.AddChannelArgument(argument.name, argument.value);
   for (const Argument& argument : kServer) {
     builder.AddChannelArgument(argument.name, argument.value);
   }
-  // The builder's own bound would override the argument's.
-  builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kRpcWireBytesMax));
-  builder.SetResourceQuota(grpc::ResourceQuota("providers").Resize(limits::kRpcQuotaBytes));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, terms.calls_max);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(terms.idle_ms));
+  if (!terms.is_inflated) builder.AddChannelArgument(kInflates, 0);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(terms.message_bytes_max));
+  builder.SetMaxSendMessageSize(static_cast<int>(terms.message_bytes_max));
+  builder.SetResourceQuota(grpc::ResourceQuota().Resize(terms.quota_bytes));
   std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
-  if (identity) credentials = std::make_shared<ReloadingCredentials>(std::move(identity));
+  if (identity) {
+    credentials =
+        std::make_shared<ReloadingCredentials>(std::move(identity), terms.shows_certificate);
+  }
   auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   return {std::move(credentials), std::move(acceptor)};
+}
+
+void admit_through(Door& door, const Admission& admission) {
+  door.begin([acceptor = admission.acceptor.get()](int listening, int accepted) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters one;
+    one.listener_fd = listening;
+    one.fd = accepted;
+    acceptor->HandleNewConnection(&one);
+  });
 }
 
 core::Digest peer_key_hash(const grpc::AuthContext& context) {
@@ -153,7 +169,7 @@ Peer peer_of(const std::string& name) {
   sockaddr_storage address{};
   if (!core::read_address(host, port, address)) return {host, name};
   const auto* const at = reinterpret_cast<const sockaddr*>(&address);
-  return {core::network_of(at), core::connection_of(at)};
+  return {core::network_of(at), core::connection_of(at), tls::is_loopback(host)};
 }
 
 }  // namespace commensal::rpc

@@ -5,6 +5,7 @@
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/server_builder.h>
 
+#include <commensal/serve/rpc/generic_server.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <memory>
 #include <string>
@@ -28,16 +29,12 @@ struct Admission {
 };
 /// Each new connection is shown the certificate that is the identity's then.
 Admission configure_server(grpc::ServerBuilder& builder,
-                           std::shared_ptr<const tls::Identity> identity);
+                           std::shared_ptr<const tls::Identity> identity,
+                           const PeerTerms& terms = {});
+/// Whom the door admits is the server's from now on, until its stop().
+void admit_through(Door& door, const Admission& admission);
 
 /// tls::key_hash() of the certificate that the peer has shown; zeros without TLS.
 core::Digest peer_key_hash(const grpc::AuthContext& context);
-
-/// Who is at the other end, by gRPC's name of it.
-struct Peer {
-  std::string network;     // core::network_of()
-  std::string connection;  // core::connection_of()
-};
-Peer peer_of(const std::string& name);
 
 }  // namespace commensal::rpc

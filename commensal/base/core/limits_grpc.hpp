@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/limits_serve.hpp>
+
+/// Bounds of what consumers may do over gRPC, beside those that hold over HTTP too.
+namespace commensal::limits {
+
+inline constexpr int kGrpcCallsMax = 128;                    // of one connection, at a time
+inline constexpr std::size_t kGrpcStreamRequestsMax = 4;     // of one stream, under way
+inline constexpr std::int64_t kGrpcMessageWaitMs = 600'000;  // for a whole one, or the next
+inline constexpr std::int64_t kGrpcAnswerBytesMax = (std::int64_t{1} << 31) - 1;  // protobuf's own
+// Of a connection before a token is seen on it: gRPC reads ahead for each call.
+inline constexpr std::uint64_t kGrpcStrangerBytesMax = 8 << 20;
+
+}  // namespace commensal::limits

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/serve/http/oip.hpp>
+#include <utility>
+
+namespace commensal::http {
+namespace {
+
+TEST(OipRequest, SaysOfItsSequenceAndWhereItsTensorsLie) {
+  const std::string place =
+      R"({"shared_memory_region":"r","shared_memory_offset":64,"shared_memory_byte_size":8})";
+  const std::string text =
+      R"({"parameters":{"sequence_id":7,"sequence_start":true,"priority":1,"timeout":5},)"
+      R"("inputs":[{"name":"x","datatype":"FP32","shape":[2],"parameters":)" +
+      place + R"(}],"outputs":[{"name":"y","parameters":)" + place + "}]}";
+  const auto body = read_infer_body(core::as_bytes(text), std::nullopt);
+  ASSERT_TRUE(body.has_value()) << body.error().message;
+  EXPECT_EQ(body->sequence.id, "7");
+  EXPECT_TRUE(body->sequence.is_start);
+  ASSERT_EQ(body->placed.size(), 1u);
+  EXPECT_EQ(body->placed[0].from.region, "r");
+  EXPECT_EQ(body->placed[0].from.offset, 64);
+  EXPECT_EQ(body->placed[0].type.text(), "float32[2]");
+  ASSERT_TRUE(body->outputs[0].place.has_value());
+  EXPECT_EQ(body->outputs[0].place->bytes, 8);
+  for (const auto& [id, expected] : {std::pair("0", ""), {"\"\"", ""}, {"\"a-b\"", "a-b"}}) {
+    const std::string other = fmt::format(R"({{"parameters":{{"sequence_id":{}}}}})", id);
+    EXPECT_EQ(read_infer_body(core::as_bytes(other), std::nullopt)->sequence.id, expected);
+  }
+}
+
+}  // namespace
+}  // namespace commensal::http

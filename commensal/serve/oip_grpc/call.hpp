@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <commensal/serve/oip_grpc/methods.hpp>
+#include <commensal/serve/rpc/generic_server.hpp>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+
+/// One call, of any method; for this room's own sources only.
+namespace commensal::oip_grpc {
+
+class Call;
+
+/// What the calls of a server share. Thread-safety: any thread.
+struct Hall {
+  const oip::Services& services;
+  const std::shared_ptr<rpc::Door> door;
+  std::mutex mutex = {};  // guards the rest
+  std::map<const Call*, std::weak_ptr<Call>> calls = {};
+  bool is_stopped = false;
+};
+
+/// Reads a request once it is known whose it is, has it answered, writes the answer; of a stream
+/// again and again, in their order, a few at a time. gRPC's threads call its reactions (On...); it
+/// holds it until OnDone, whoever answers as long as that takes.
+class Call final : public grpc::ServerGenericBidiReactor,
+                   public std::enable_shared_from_this<Call> {
+ public:
+  /// For gRPC, which keeps `context` until OnDone.
+  static Call* begin(const std::shared_ptr<Hall>& hall,
+                     grpc::GenericCallbackServerContext* context);
+  Call(std::shared_ptr<Hall> hall, grpc::GenericCallbackServerContext* context);
+
+  /// Ends it where its client has been waited for too long.
+  void look(std::int64_t now_ns);
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  /// A request and its answer.
+  struct Turn {
+    std::shared_ptr<oip::Asker> asker;
+    std::optional<core::Result<grpc::ByteBuffer>> answer = {};
+  };
+  using TurnPtr = std::shared_ptr<Turn>;
+
+  void admit();
+  void on_admitted(const TurnPtr& turn, const core::Result<void>& admitted);
+  void receive(const TurnPtr& turn, grpc::ByteBuffer message);
+  void run(const TurnPtr& turn, grpc::ByteBuffer message, bool is_compressed);
+  void answer(const TurnPtr& turn, core::Result<grpc::ByteBuffer> answer);
+  void refuse(const core::Error& error);
+  void read_locked();
+  void pump_locked();
+  void finish_locked(const grpc::Status& status);
+  bool take_next_locked();
+
+  const std::shared_ptr<Hall> hall_;
+  grpc::GenericCallbackServerContext* const context_;  // valid while not finished_
+  const rpc::Peer from_;
+  const Method* const method_;
+  std::string authorization_;
+  std::stop_source left_;
+
+  std::mutex mutex_;  // guards the rest
+  std::shared_ptr<Call> self_;
+  TurnPtr next_;               // admitted, its request is being read
+  grpc::ByteBuffer incoming_;  // gRPC's, while it is read
+  std::deque<TurnPtr> turns_;  // read, not yet answered
+  std::size_t requests_ = 0;   // begun
+  bool is_admitting_ = true;
+  bool is_reading_ = false;
+  bool is_read_ = false;  // to its end
+  bool is_writing_ = false;
+  bool is_known_ = false;    // an account's; the door has vouched for its connection
+  bool was_served_ = false;  // an answer was written
+  bool is_compressing_ = false;
+  std::optional<grpc::Status> end_;
+  bool is_cancelling_ = false;        // `context_` is in use: Finish waits
+  bool is_finished_ = false;          // gRPC is called no more
+  std::int64_t client_since_ns_ = 0;  // it is the client's turn; 0: it is not
+  std::int64_t client_ns_max_ = 0;
+};
+
+}  // namespace commensal::oip_grpc

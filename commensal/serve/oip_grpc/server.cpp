@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits_grpc.hpp>
+#include <commensal/serve/oip_grpc/call.hpp>
+#include <commensal/serve/oip_grpc/server.hpp>
+#include <utility>
+#include <vector>
+
+namespace commensal::oip_grpc {
+
+namespace {
+
+constexpr std::int64_t kLookMs = 10'000;  // at clients that are waited for
+
+/// Connections as over HTTP: so many, those that nobody speaks on end, nobody's make room first.
+constexpr rpc::PeerTerms kTerms{
+    .shows_certificate = false,
+    .calls_max = limits::kGrpcCallsMax,
+    .idle_ms = limits::kHttpIdleWaitMs,
+    .message_bytes_max = limits::kHttpBodyBytesMax,
+    .quota_bytes = static_cast<std::size_t>(limits::kHttpBodiesBytesMax),
+    .is_inflated = false,
+};
+constexpr rpc::DoorBounds kBounds{
+    .stranger_ms = 2 * limits::kHttpIdleWaitMs,  // gRPC says goodbye before
+    .strangers_max = limits::kConnectionsMax,
+    .connections_max = limits::kConnectionsMax,
+    .stranger_bytes_max = limits::kGrpcStrangerBytesMax,
+    .whom = "consumers (gRPC)",
+};
+
+class Service final : public grpc::CallbackGenericService {
+ public:
+  explicit Service(std::shared_ptr<Hall> hall) : hall_(std::move(hall)) {}
+  grpc::ServerGenericBidiReactor* CreateReactor(
+      grpc::GenericCallbackServerContext* context) override {
+    return Call::begin(hall_, context);
+  }
+
+ private:
+  const std::shared_ptr<Hall> hall_;
+};
+
+void look_later(const std::shared_ptr<Hall>& hall) {
+  hall->services.loop.after(kLookMs, [weak = std::weak_ptr(hall)] {
+    const auto at = weak.lock();
+    if (!at) return;
+    std::vector<std::shared_ptr<Call>> calls;
+    {
+      const std::lock_guard lock(at->mutex);
+      if (at->is_stopped) return;
+      for (const auto& [key, call] : at->calls)
+        if (auto one = call.lock()) calls.push_back(std::move(one));
+    }
+    const std::int64_t now_ns = at->services.clock.monotonic_ns();
+    for (const auto& call : calls) call->look(now_ns);
+    look_later(at);
+  });
+}
+
+}  // namespace
+
+struct GrpcInferenceServer::State {
+  State(const oip::Services& services, std::unique_ptr<rpc::GenericServer> opened)
+      : server(std::move(opened)),
+        hall(new Hall{.services = services, .door = server->door()}),
+        service(hall) {}
+
+  const std::unique_ptr<rpc::GenericServer> server;
+  const std::shared_ptr<Hall> hall;
+  Service service;
+};
+
+core::Result<std::unique_ptr<GrpcInferenceServer>> GrpcInferenceServer::start(
+    const oip::Services& services, const std::string& address,
+    std::shared_ptr<const tls::Identity> identity) {
+  COMMENSAL_ASSIGN(auto server,
+                   rpc::GenericServer::open(address, std::move(identity), kTerms, kBounds));
+  auto state = std::make_unique<State>(services, std::move(server));
+  state->server->begin(state->service);
+  look_later(state->hall);
+  return std::unique_ptr<GrpcInferenceServer>(new GrpcInferenceServer(std::move(state)));
+}
+
+GrpcInferenceServer::GrpcInferenceServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+GrpcInferenceServer::~GrpcInferenceServer() { stop(); }
+
+std::uint16_t GrpcInferenceServer::port() const {
+  return static_cast<std::uint16_t>(state_->hall->door->port());
+}
+
+void GrpcInferenceServer::stop() {
+  {
+    const std::lock_guard lock(state_->hall->mutex);
+    state_->hall->is_stopped = true;
+  }
+  state_->server->stop();
+}
+
+}  // namespace commensal::oip_grpc

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/result.hpp>
+#include <commensal/serve/oip/services.hpp>
+#include <commensal/serve/tls/certificate.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace commensal::oip_grpc {
+
+/// The gRPC face of the Open Inference Protocol: service inference.GRPCInferenceService of
+/// proto/inference/grpc_service.proto, so that clients of Triton work unchanged. A token comes as
+/// metadata "authorization: Bearer TOKEN"; connections, requests and memory are bounded as over
+/// HTTP. A message is read once it is known who sends it. Thread-safety: one owner; port(), any.
+class GrpcInferenceServer {
+ public:
+  /// `address` is "host:port"; port 0 takes a free one. With an identity it speaks TLS. `services`
+  /// outlive it, and all that runs on their threads. Error: kUnavailable.
+  static core::Result<std::unique_ptr<GrpcInferenceServer>> start(
+      const oip::Services& services, const std::string& address,
+      std::shared_ptr<const tls::Identity> identity = nullptr);
+  GrpcInferenceServer(const GrpcInferenceServer&) = delete;
+  GrpcInferenceServer& operator=(const GrpcInferenceServer&) = delete;
+  /// As stop().
+  ~GrpcInferenceServer();
+
+  std::uint16_t port() const;
+  /// Cancels what is under way. Not on the loop.
+  void stop();
+
+ private:
+  struct State;
+  explicit GrpcInferenceServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace commensal::oip_grpc

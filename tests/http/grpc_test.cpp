@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <grpc/support/time.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <inference/grpc_service.grpc.pb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <commensal/base/core/descriptor.hpp>
+#include <commensal/serve/oip_grpc/server.hpp>
+#include <future>
+#include <tests/http/world.hpp>
+#include <thread>
+
+namespace commensal::tests {
+namespace {
+
+using inference::ModelInferRequest;
+using inference::ModelInferResponse;
+using Stub = inference::GRPCInferenceService::Stub;
+
+gpr_timespec in_ms(std::int64_t ms) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_millis(ms, GPR_TIMESPAN));
+}
+
+/// A client of Triton's, as far as its messages go.
+class GrpcFace : public ::testing::Test {
+ protected:
+  GrpcFace() { world_.start_provider(); }
+
+  /// Over a connection of its own.
+  std::unique_ptr<Stub> connect() const {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return inference::GRPCInferenceService::NewStub(
+        grpc::CreateCustomChannel(fmt::format("127.0.0.1:{}", server_->port()),
+                                  grpc::InsecureChannelCredentials(), arguments));
+  }
+  static void authorize(grpc::ClientContext& context, const std::string& token) {
+    context.AddMetadata("authorization", "Bearer " + token);
+    context.set_deadline(in_ms(20'000));
+  }
+  static ModelInferRequest digit(std::uint64_t i) {
+    ModelInferRequest request;
+    request.set_model_name("alice/digits");
+    request.set_id(std::to_string(i));
+    auto& input = *request.add_inputs();
+    input.set_name("image");
+    input.set_datatype("FP32");
+    for (const int dim : {1, 1, 8, 8}) input.add_shape(dim);
+    request.add_raw_input_contents(std::string(core::as_text(picture(i)[0].value.bytes())));
+    return request;
+  }
+  grpc::Status infer(const ModelInferRequest& request, ModelInferResponse& response,
+                     const std::string& token) const {
+    grpc::ClientContext context;
+    authorize(context, token);
+    return connect()->ModelInfer(&context, request, &response);
+  }
+  static constexpr std::int64_t kMemory = 64 << 20;  // a quarter of it for one account
+
+  /// A TCP connection that speaks no gRPC, or ends before it does.
+  core::Descriptor dial() const {
+    core::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(server_->port());
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+    return socket;
+  }
+  /// Whether the other side ends it, having been sent all of `said` or not.
+  static bool ends(const core::Descriptor& socket, const std::string& said) {
+    ::send(socket.get(), said.data(), said.size(), MSG_NOSIGNAL);
+    std::array<char, 4096> heard{};
+    pollfd one{socket.get(), POLLIN, 0};
+    while (::poll(&one, 1, 10'000) == 1)
+      if (::recv(socket.get(), heard.data(), heard.size(), 0) <= 0) return true;
+    return false;
+  }
+  /// A moment after the client has its answer.
+  void expect_nothing_held() const {
+    for (int tries = 0; world_.bytes_held() > 0 && tries < 500; ++tries)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(world_.bytes_held(), 0);
+  }
+  void expect_serves() {
+    ModelInferResponse response;
+    const auto status = infer(digit(1), response, world_.alice);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+
+  World world_{"grpc", nullptr, {.memory_bytes_max = kMemory}};
+  std::unique_ptr<oip_grpc::GrpcInferenceServer> server_ =
+      *oip_grpc::GrpcInferenceServer::start(world_.services(), "127.0.0.1:0");
+};
+
+TEST_F(GrpcFace, AnswersWithReceipts) {
+  ModelInferResponse response;
+  const auto status = infer(digit(7), response, world_.alice);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.model_name(), "alice/digits");
+  EXPECT_EQ(response.model_version(), "1");
+  EXPECT_EQ(response.id(), "7");
+  EXPECT_EQ(response.parameters().at("commensal_receipt").string_param().size(), 64u);
+  EXPECT_EQ(response.parameters().at("commensal_provider").string_param(),
+            crypto::to_text(world_.provider_address()));
+  ASSERT_EQ(response.outputs_size(), 1);
+  const auto same = world_.client(world_.alice).infer("alice/digits", 0, picture(7));
+  ASSERT_TRUE(same.has_value());
+  EXPECT_EQ(response.raw_output_contents(0), core::as_text(same->outputs.at(0).value.bytes()));
+}
+
+TEST_F(GrpcFace, SaysWhatIsWrong) {
+  ModelInferResponse response;
+  EXPECT_EQ(infer(digit(1), response, "nobody's").error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  ModelInferRequest request = digit(1);
+  request.set_model_version("wrong_specification");
+  auto status = infer(request, response, world_.alice);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(status.error_message().starts_with(
+      "failed to get model version from specified version string 'wrong_specification'"));
+  request = digit(1);
+  request.set_model_name("alice/unknown");
+  status = infer(request, response, world_.alice);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_TRUE(status.error_message().starts_with(
+      "Request for unknown model: 'alice/unknown' is not found"));
+  request = digit(1);
+  request.add_outputs()->set_name("nothing");
+  status = infer(request, response, world_.alice);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(status.error_message().starts_with("unknown output 'nothing'"));
+  expect_nothing_held();
+}
+
+TEST_F(GrpcFace, TakesAndGivesCompressedMessages) {
+  for (const auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    grpc::ClientContext context;
+    authorize(context, world_.alice);
+    context.set_compression_algorithm(algorithm);
+    ModelInferRequest request = digit(3);
+    request.set_id(std::string(20'000, 'i'));
+    ModelInferResponse response;
+    const auto status = connect()->ModelInfer(&context, request, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(response.id(), request.id());
+  }
+}
+
+// Zeros take a thousandth on the wire.
+TEST_F(GrpcFace, CountsWhatCompressedMessagesBecome) {
+  grpc::ClientContext context;
+  authorize(context, world_.alice);
+  context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  ModelInferRequest request = digit(3);
+  request.set_raw_input_contents(0, std::string(kMemory, '\0'));
+  ModelInferResponse response;
+  const auto status = connect()->ModelInfer(&context, request, &response);
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.error_message(), "");
+  expect_serves();
+}
+
+TEST_F(GrpcFace, AnswersAStreamInItsOrder) {
+  grpc::ClientContext context;
+  authorize(context, world_.alice);
+  const auto stub = connect();
+  const auto stream = stub->ModelStreamInfer(&context);
+  constexpr int kRequests = 20;
+  std::thread asks([&] {
+    for (int i = 0; i < kRequests; ++i) {
+      ModelInferRequest request = digit(i);
+      if (i == 5) request.set_model_name("alice/unknown");
+      if (i == 6)
+        (*request.mutable_parameters())["triton_enable_empty_final_response"].set_bool_param(true);
+      stream->Write(request);
+    }
+    stream->WritesDone();
+  });
+  inference::ModelStreamInferResponse said;
+  for (int i = 0; i < kRequests; ++i) {
+    ASSERT_TRUE(stream->Read(&said)) << i;
+    EXPECT_EQ(said.infer_response().id(), std::to_string(i));
+    EXPECT_EQ(said.error_message().empty(), i != 5) << said.error_message();
+    EXPECT_EQ(said.infer_response().parameters().count("triton_final_response"), i == 6 ? 1 : 0);
+  }
+  EXPECT_FALSE(stream->Read(&said));
+  asks.join();
+  const auto status = stream->Finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  expect_nothing_held();
+}
+
+TEST_F(GrpcFace, WhoLeavesIsNotWaitedFor) {
+  world_.hold_loop();
+  grpc::ClientContext context;
+  authorize(context, world_.alice);
+  context.set_deadline(in_ms(200));
+  ModelInferResponse response;
+  EXPECT_EQ(connect()->ModelInfer(&context, digit(1), &response).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+  world_.free_loop();
+  expect_serves();
+}
+
+TEST_F(GrpcFace, StopsWithCallsUnderWay) {
+  grpc::ClientContext context;
+  authorize(context, world_.alice);
+  const auto stub = connect();
+  const auto stream = stub->ModelStreamInfer(&context);
+  stream->Write(digit(1));
+  server_->stop();
+  inference::ModelStreamInferResponse said;
+  while (stream->Read(&said)) {
+  }
+  EXPECT_FALSE(stream->Finish().ok());
+}
+
+// A stream that sends and never reads: a few requests are under way, the rest waits with it.
+TEST_F(GrpcFace, AStreamThatNeverReadsHoldsLittle) {
+  grpc::ClientContext context;
+  authorize(context, world_.alice);
+  const auto stub = connect();
+  const auto stream = stub->ModelStreamInfer(&context);
+  ModelInferRequest request = digit(1);
+  request.set_id(std::string(100'000, 'i'));
+  auto sent = std::async(std::launch::async, [&] {
+    int count = 0;
+    while (count < 2'000 && stream->Write(request)) ++count;
+    return count;
+  });
+  EXPECT_EQ(sent.wait_for(std::chrono::seconds(2)), std::future_status::timeout);
+  EXPECT_LT(world_.bytes_held(), 10 * 300'000);
+  expect_serves();
+  context.TryCancel();
+  EXPECT_LT(sent.get(), 2'000);
+  stream->Finish();
+}
+
+TEST_F(GrpcFace, GarbageEndsItsConnection) {
+  const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  EXPECT_TRUE(ends(dial(), "GET /v2 HTTP/1.1\r\n\r\n"));
+  EXPECT_TRUE(ends(dial(), preface + std::string(4'096, '\xff')));
+  const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
+  std::string pings = preface + settings;
+  for (int i = 0; i < 10'000; ++i) pings += std::string("\0\0\x08\6\0\0\0\0\0", 9) + "12345678";
+  EXPECT_TRUE(ends(dial(), pings));
+  expect_serves();
+}
+
+/// Messages that gRPC carries, and that are none of ours.
+TEST_F(GrpcFace, BrokenMessagesAreRefused) {
+  const auto channel = grpc::CreateChannel(fmt::format("127.0.0.1:{}", server_->port()),
+                                           grpc::InsecureChannelCredentials());
+  grpc::GenericStub stub(channel);
+  for (const std::string& text : {std::string("\x2a\xff\xff\xff\xff\x0f"),
+                                  std::string(1'000, '\xff'), std::string("\x1f\x8b"),
+                                  std::string("\x0a\x05"
+                                              "ab")}) {
+    grpc::ClientContext context;
+    authorize(context, world_.alice);
+    const grpc::Slice slice(text);
+    const grpc::ByteBuffer message(&slice, 1);
+    grpc::CompletionQueue queue;
+    const auto call = stub.PrepareUnaryCall(&context, "/inference.GRPCInferenceService/ModelInfer",
+                                            message, &queue);
+    call->StartCall();
+    grpc::ByteBuffer response;
+    grpc::Status status;
+    call->Finish(&response, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_EQ(status.error_message(), "expected a message inference.ModelInferRequest");
+  }
+}
+
+TEST_F(GrpcFace, StrangersMayAskLittle) {
+  const auto stub = connect();
+  int refused = 0;
+  for (int i = 0; i < 400; ++i) {
+    grpc::ClientContext context;
+    inference::ServerLiveResponse response;
+    const auto status = stub->ServerLive(&context, {}, &response);
+    EXPECT_EQ(status.ok(), response.live());
+    refused += status.ok() ? 0 : 1;
+  }
+  EXPECT_GT(refused, 0);
+  expect_serves();
+}
+
+}  // namespace
+}  // namespace commensal::tests
