@@ -216,7 +216,8 @@ TEST_F(HttpApi, SaysWhatModelIsUnknownAsTritonDoes) {
   };
   for (const Row& row : std::initializer_list<Row>{
            {"alice/nothing", "Request for unknown model: 'alice/nothing' is not found"},
-           {"digits", "Request for unknown model: 'digits' is not found: names are OWNER/MODEL"},
+           {"digits",
+            "Request for unknown model: 'digits' is not found: names are OWNER/MODEL, or an alias"},
            {"alice/digits/versions/9",
             "Request for unknown model: 'alice/digits' version 9 is not found"},
            {"alice/digits/versions/wrong_specification",

@@ -192,15 +192,4 @@ core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const 
   return gateway.hub().find(call.asker(), call.params.at("model"), version);
 }
 
-void post_writing(const Services& services, const CallPtr& call, const gateway::ModelVersion& model,
-                  Task write) {
-  constexpr std::size_t kFew = 64;
-  constexpr std::size_t kBytesEach = 512;  // of a port or an address, about
-  const std::size_t parts =
-      model.inputs.size() + model.outputs.size() + model.allowed_providers.size();
-  if (parts <= kFew) return services.codec(std::move(write));
-  call->memory.note(call->memory.bytes() + static_cast<std::int64_t>(parts * kBytesEach));
-  services.lists->post(call->line, std::move(write));
-}
-
 }  // namespace commensal::http

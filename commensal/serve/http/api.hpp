@@ -95,11 +95,6 @@ core::Result<std::uint32_t> version_of(const Call& call);
 /// {model} of the path, in that version, if the asker may see it. On the loop. Error: kNotFound.
 core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const Call& call);
 
-/// Runs `write`, which writes out the model and holds `call` until it has: off the loop, and what
-/// is long in its account's line, whose memory it counts as.
-void post_writing(const Services& services, const CallPtr& call, const gateway::ModelVersion& model,
-                  Task write);
-
 /// A handler that needs the loop only.
 template <Response (*kAnswer)(gateway::Gateway&, const Call&)>
 void on_loop(const Services& services, CallPtr call, Reply reply) {

@@ -20,10 +20,10 @@ Response oip_error(const Call& call, core::Error error) {
   if (is_missing && error.message.starts_with("unknown model")) {
     const std::string name = call.params.at("model").substr(0, limits::kTextBytesMax);
     const auto version = call.params.find("version");
-    error.message =
-        fmt::format("Request for unknown model: '{}'{} is not found{}", name,
-                    version == call.params.end() ? "" : " version " + version->second.substr(0, 32),
-                    name.find('/') == std::string::npos ? ": names are OWNER/MODEL" : "");
+    error.message = fmt::format(
+        "Request for unknown model: '{}'{} is not found{}", name,
+        version == call.params.end() ? "" : " version " + version->second.substr(0, 32),
+        name.find('/') == std::string::npos ? ": names are OWNER/MODEL, or an alias" : "");
   }
   Response response = error_response(error);
   if (is_missing) response.status = 400;
@@ -169,7 +169,7 @@ void infer(const Services& services, CallPtr call, Reply reply) {
                               return check_answer(model, *body, call->memory);
                             }};
   body->inputs.clear();
-  oip::infer(services, *call, std::move(request),
+  oip::infer(services, call, std::move(request),
              [&services, weak = std::weak_ptr(call), model = call->params.at("model"), body,
               reply = std::move(reply)](core::Result<gateway::InferResponse> result) {
                const CallPtr left = weak.lock();

@@ -6,6 +6,7 @@
 #include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/serve/http/json_text.hpp>
 #include <commensal/serve/http/oip.hpp>
+#include <commensal/serve/oip/management.hpp>
 
 namespace commensal::http {
 
@@ -48,7 +49,7 @@ void reply_model(const Services& services, const CallPtr& call, const Reply& rep
                  core::Result<gateway::ModelVersion> model, int status = 200) {
   if (!model) return reply(error_response(model.error()));
   const auto found = std::make_shared<const gateway::ModelVersion>(*std::move(model));
-  post_writing(services, call, *found, [call, found, reply, status] {
+  oip::post_writing(services, call, *found, [call, found, reply, status] {
     Response response = json_response(model_json(*found));
     response.status = status;
     reply(std::move(response));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/oip/infer.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
@@ -41,10 +42,10 @@ core::Result<void> read_places(const Services& services, Asker& asker, InferBody
                         input.name, bytes, limits::kHttpBodyBytesMax);
     }
     COMMENSAL_TRY(asker.memory.set(asker.memory.bytes() + bytes));
-    core::Bytes copy(static_cast<std::size_t>(bytes));
-    COMMENSAL_TRY(services.serving.memory.read(asker.account.name, input.from, copy));
-    COMMENSAL_TRY(tensor::check_elements(input.type.dtype, copy));
-    body.inputs.push_back({input.name, tensor::Tensor::copy_of(input.type, copy)});
+    const auto copy = std::make_shared<core::Bytes>(static_cast<std::size_t>(bytes));
+    COMMENSAL_TRY(services.serving.memory.read(asker.account.name, input.from, *copy));
+    COMMENSAL_TRY(tensor::check_elements(input.type.dtype, *copy));
+    body.inputs.push_back({input.name, tensor::Tensor::view_of(input.type, *copy, copy)});
   }
   body.placed.clear();
   return {};
@@ -59,22 +60,7 @@ void end(const Services& services, Trip& trip, core::Result<gateway::InferRespon
   trip.done(std::move(response));
 }
 
-}  // namespace
-
-core::Result<void> write_places(const Services& services, const Asker& asker,
-                                const std::vector<RequestedOutput>& requested,
-                                const tensor::NamedTensors& outputs) {
-  for (const RequestedOutput& one : requested) {
-    if (!one.place) continue;
-    const auto found = std::ranges::find(outputs, one.name, &tensor::NamedTensor::name);
-    if (found == outputs.end()) continue;  // refused before
-    COMMENSAL_TRY(
-        services.serving.memory.write(asker.account.name, *one.place, found->value.bytes()));
-  }
-  return {};
-}
-
-void infer(const Services& services, Asker& asker, InferRequest request, gateway::InferDone done) {
+void begin(const Services& services, Asker& asker, InferRequest request, gateway::InferDone done) {
   const auto read = read_places(services, asker, request.body);
   if (!read) return done(tl::unexpected(read.error()));
   const auto trip =
@@ -102,6 +88,37 @@ void infer(const Services& services, Asker& asker, InferRequest request, gateway
                            [&services, trip](core::Result<gateway::InferResponse> response) {
                              end(services, *trip, std::move(response));
                            });
+  });
+}
+
+}  // namespace
+
+core::Result<void> write_places(const Services& services, const Asker& asker,
+                                const std::vector<RequestedOutput>& requested,
+                                const tensor::NamedTensors& outputs) {
+  for (const RequestedOutput& one : requested) {
+    if (!one.place) continue;
+    const auto found = std::ranges::find(outputs, one.name, &tensor::NamedTensor::name);
+    if (found == outputs.end()) continue;  // refused before
+    COMMENSAL_TRY(
+        services.serving.memory.write(asker.account.name, *one.place, found->value.bytes()));
+  }
+  return {};
+}
+
+void infer(const Services& services, std::shared_ptr<Asker> asker, InferRequest request,
+           gateway::InferDone done) {
+  std::int64_t placed = 0;
+  for (const PlacedInput& input : request.body.placed) {
+    placed += input.type.bytes();
+  }
+  if (std::cmp_less(placed, limits::kHttpHeavyBytesMin)) {
+    return begin(services, *asker, std::move(request), std::move(done));
+  }
+  const std::string line = asker->line;
+  services.heavy->post(line, [&services, asker = std::move(asker), request = std::move(request),
+                              done = std::move(done)]() mutable {
+    begin(services, *asker, std::move(request), std::move(done));
   });
 }
 

@@ -50,7 +50,8 @@ struct InferRequest {
 /// Off the loop, which it posts to in the asker's line, whose memory counts what is read from
 /// shared memory too. `done` is called once, on any thread where that fails, else on the loop.
 /// Errors: Gateway::infer's, SystemMemory::read's.
-void infer(const Services& services, Asker& asker, InferRequest request, gateway::InferDone done);
+void infer(const Services& services, std::shared_ptr<Asker> asker, InferRequest request,
+           gateway::InferDone done);
 
 /// Writes the outputs that belong into shared memory. Off the loop. Errors: SystemMemory::write's.
 core::Result<void> write_places(const Services& services, const Asker& asker,

@@ -13,7 +13,7 @@ using core::fail;
 using core::Result;
 using gateway::ModelVersion;
 using Json = nlohmann::ordered_json;
-using AskerPtr = std::shared_ptr<const Asker>;
+using AskerPtr = std::shared_ptr<Asker>;
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -71,14 +71,6 @@ std::string metadata_json(const Described& described) {
                   {"platform", "commensal_onnx"},
                   {"inputs", ports_json(described.model.inputs, config.inputs, is_batched)},
                   {"outputs", ports_json(described.model.outputs, config.outputs, is_batched)}});
-}
-
-/// Of a model with very many ports the text is written where lists are.
-void post_writing(const Services& services, const AskerPtr& asker, const ModelVersion& model,
-                  Task write) {
-  constexpr std::size_t kFew = 64;
-  if (model.inputs.size() + model.outputs.size() <= kFew) return services.codec(std::move(write));
-  services.lists->post(asker->line, std::move(write));
 }
 
 Json duration_json(const Duration& one) { return {{"count", one.count}, {"ns", one.ns}}; }
@@ -176,6 +168,17 @@ Result<std::shared_ptr<Index>> start_index(const Services& services, const Asker
 }
 
 }  // namespace
+
+void post_writing(const Services& services, const AskerPtr& asker, const ModelVersion& model,
+                  Task write) {
+  constexpr std::size_t kFew = 64;
+  constexpr std::size_t kBytesEach = 512;  // of a port or an address, about
+  const std::size_t parts =
+      model.inputs.size() + model.outputs.size() + model.allowed_providers.size();
+  if (parts <= kFew) return services.codec(std::move(write));
+  asker->memory.note(asker->memory.bytes() + static_cast<std::int64_t>(parts * kBytesEach));
+  services.lists->post(asker->line, std::move(write));
+}
 
 void server_metadata(const Services& services, AskerPtr, Question, Answer answer) {
   answer(text_of({{"name", services.serving.options.server_name},

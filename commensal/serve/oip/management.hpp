@@ -24,25 +24,30 @@ using Answer = std::function<void(core::Result<std::string>)>;
 
 /// Finds its own way to the loop and back: `answer` is called once, on any thread. `asker` lives
 /// until then. Errors: of the questions.
-using Method = void (*)(const Services& services, std::shared_ptr<const Asker> asker,
-                        Question question, Answer answer);
+using Method = void (*)(const Services& services, std::shared_ptr<Asker> asker, Question question,
+                        Answer answer);
 
-void server_metadata(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void server_ready(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void model_ready(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void model_metadata(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void model_config(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void model_statistics(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void repository_index(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void load_model(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void unload_model(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void system_memory_status(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void register_system_memory(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void unregister_system_memory(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void cuda_memory_status(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void register_cuda_memory(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void unregister_cuda_memory(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void trace_settings(const Services&, std::shared_ptr<const Asker>, Question, Answer);
-void log_settings(const Services&, std::shared_ptr<const Asker>, Question, Answer);
+/// Runs `write`, which writes out the model and holds `asker` until it has: off the loop, and what
+/// is long in its account's line, whose memory it counts as.
+void post_writing(const Services& services, const std::shared_ptr<Asker>& asker,
+                  const gateway::ModelVersion& model, Task write);
+
+void server_metadata(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void server_ready(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void model_ready(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void model_metadata(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void model_config(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void model_statistics(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void repository_index(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void load_model(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void unload_model(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void system_memory_status(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void register_system_memory(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void unregister_system_memory(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void cuda_memory_status(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void register_cuda_memory(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void unregister_cuda_memory(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void trace_settings(const Services&, std::shared_ptr<Asker>, Question, Answer);
+void log_settings(const Services&, std::shared_ptr<Asker>, Question, Answer);
 
 }  // namespace commensal::oip

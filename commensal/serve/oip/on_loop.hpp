@@ -8,7 +8,7 @@ namespace commensal::oip {
 
 /// Answers what `say` returns on the loop, in the asker's line.
 template <class Say>
-void on_loop(const Services& services, const std::shared_ptr<const Asker>& asker, Answer answer,
+void on_loop(const Services& services, const std::shared_ptr<Asker>& asker, Answer answer,
              Say say) {
   services.turns->post(
       asker->line, [asker, answer = std::move(answer), say = std::move(say)] { answer(say()); });

@@ -12,7 +12,7 @@ using core::Result;
 using gateway::ModelVersion;
 using gateway::ServingConfig;
 using Json = nlohmann::ordered_json;
-using AskerPtr = std::shared_ptr<const Asker>;
+using AskerPtr = std::shared_ptr<Asker>;
 
 /// "" is an empty object. Error: kInvalidArgument.
 Result<Json> body_of(const Question& question) {

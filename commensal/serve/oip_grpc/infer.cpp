@@ -119,7 +119,7 @@ void begin(const Request& request, const std::shared_ptr<const ModelInferRequest
   ordered.check = [asker = request.asker](const gateway::ModelVersion& model) {
     return check_answer(model, asker->memory);
   };
-  oip::infer(request.services, *request.asker, std::move(ordered),
+  oip::infer(request.services, request.asker, std::move(ordered),
              [it](Result<gateway::InferResponse> result) { write_answer(it, std::move(result)); });
 }
 
