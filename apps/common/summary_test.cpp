@@ -63,7 +63,7 @@ TEST(Outputs, JsonHasEveryValueInTheProtocolsSpelling) {
   EXPECT_EQ(json["y"]["top"][0]["label"], "digit 8");
   EXPECT_GT(json["y"]["top"][0]["share"], 0.6);
   EXPECT_EQ(json["y"]["sha256"], hash_of(outputs[0].value));
-  EXPECT_EQ(json["words"]["datatype"], "STRING");
+  EXPECT_EQ(json["words"]["datatype"], "BYTES");
   EXPECT_EQ(json["words"]["data"][0], "a");
   EXPECT_THAT(json["words"]["top"], IsEmpty());
 }

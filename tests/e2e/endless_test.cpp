@@ -102,6 +102,22 @@ TEST_F(Endless, AConsumerThatLeavesFreesItsProvider) {
   EXPECT_LT(now_ms() - begin_ms, 2'000);
 }
 
+TEST_F(Endless, AnInferBeyondItsTimeoutFreesItsProvider) {
+  std::unique_ptr<Process> provider;
+  auto client = serve(provider);
+  const std::string body = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1]}],)"
+                           R"("parameters":{"timeout":700500}})";
+  const std::int64_t begin_ms = now_ms();
+  const auto said =
+      client.post("/v2/models/operator%2Flooping/infer", "application/json", core::as_bytes(body));
+  ASSERT_FALSE(said.has_value());
+  EXPECT_EQ(said.error().code, core::ErrorCode::kDeadlineExceeded);
+  EXPECT_EQ(said.error().message, "Request timeout expired: no answer within 701 ms");
+  EXPECT_GE(now_ms() - begin_ms, 700);
+  insist(client, 1);
+  EXPECT_LT(now_ms() - begin_ms, 2'700);
+}
+
 // As TLS does, which says goodbye first.
 TEST_F(Endless, AConsumerThatLeavesWithBytesUnreadFreesItsProvider) {
   std::unique_ptr<Process> provider;

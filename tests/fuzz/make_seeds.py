@@ -16,7 +16,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from seed_files import ROOT, SEEDS, put
-from wire_seeds import api_seeds, http_seeds, stream_seeds, worker_seeds
+from wire_seeds import api_seeds, grpc_seeds, http_seeds, stream_seeds, worker_seeds
 
 
 def info(name, shape, kind=TensorProto.FLOAT):
@@ -351,6 +351,6 @@ def probe_seeds():
 
 
 for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, rollout_seeds, ticket_seeds,
-             market_seeds, keystore_seeds, ledger_seeds, stream_seeds, http_seeds, api_seeds,
-             graph_seeds, dispute_seeds, probe_seeds, worker_seeds):
+             market_seeds, keystore_seeds, ledger_seeds, stream_seeds, http_seeds, grpc_seeds,
+             api_seeds, graph_seeds, dispute_seeds, probe_seeds, worker_seeds):
     make()

@@ -54,6 +54,41 @@ def http_seeds():
     put("http", "old", b"GET / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n")
 
 
+def grpc_seeds():
+    """Requests of the gRPC face: fields of grpc_service.proto, by their numbers."""
+    def varint(number):
+        made = b""
+        while number > 127:
+            made, number = made + bytes([number % 128 + 128]), number // 128
+        return made + bytes([number])
+
+    def field(number, value):
+        if isinstance(value, int):
+            return varint(number * 8) + varint(value)
+        return varint(number * 8 + 2) + varint(len(value)) + value
+
+    def tensor(datatype, shape, contents=b"", parameters=b""):
+        made = field(1, b"x") + field(2, datatype) + field(3, b"".join(map(varint, shape)))
+        return field(5, made + parameters + (field(5, contents) if contents else b""))
+    texts = struct.pack("<I", 3) + b"a\0b" + struct.pack("<I", 0)
+    head = field(1, b"simple") + field(2, b"1") + field(3, b"id")
+    raw = {
+        "int32": head + tensor(b"INT32", [1, 2]) + field(7, struct.pack("<2i", 1, -1)),
+        "bytes": head + tensor(b"BYTES", [2]) + field(7, texts),
+        "explicit": head + tensor(b"BYTES", [2], field(8, b"a\0b") + field(8, b"")),
+        "ints": head + tensor(b"INT8", [2], field(2, varint(1) + varint(127))),
+        "sequence": field(4, field(1, b"sequence_id") + field(2, field(3, b"s"))) +
+                    field(6, field(1, b"y") + field(2, field(1, b"classification") +
+                                                    field(2, field(2, 3)))),
+        "placed": tensor(b"FP32", [4], parameters=field(4, field(1, b"shared_memory_region") +
+                                                        field(2, field(3, b"r")))),
+    }
+    for name, message in raw.items():
+        put("grpc", name, b"\0" + message)
+    put("grpc", "gzip", b"\1" + zlib.compress(raw["int32"], wbits=31))
+    put("grpc", "deflate", b"\1" + zlib.compress(raw["bytes"]))
+
+
 def api_seeds():
     def requests(*asked):
         made = b""

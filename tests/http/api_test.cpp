@@ -50,8 +50,8 @@ TEST_F(HttpApi, DescribesServerAndModels) {
   const auto server = Json::parse(*anyone_.get_json("/v2/"));
   EXPECT_EQ(server["name"], "commensal");
   EXPECT_EQ(server["extensions"],
-            Json({"binary_tensor_data", "model_configuration", "model_repository", "sequence",
-                  "statistics", "system_shared_memory"}));
+            Json({"binary_tensor_data", "classification", "model_configuration", "model_repository",
+                  "sequence", "statistics", "system_shared_memory"}));
   for (const char* target : {"/v2/models/alice/digits", "/v2/models/alice%2Fdigits",
                              "/v2/models/alice/digits/versions/1"}) {
     const auto model = Json::parse(*anyone_.get_json(target));

@@ -136,6 +136,36 @@ TEST_F(GrpcFace, SaysWhatIsWrong) {
   expect_nothing_held();
 }
 
+// REST has them in pages of 64 KiB; this protocol has no pages.
+TEST_F(GrpcFace, ListsAllModels) {
+  constexpr int kOfEach = 250;
+  const core::Bytes model = digits_model();
+  for (const auto& [name, token] :
+       {std::pair("alice", world_.alice), {"bob", world_.bob}, {"root", world_.root}}) {
+    client::Client client = world_.client(token);
+    for (int i = 0; i < kOfEach; ++i) {
+      client::PushRequest request;
+      request.model = fmt::format("{}/{:x>60}", name, i);
+      request.bytes = model;
+      const auto pushed = client.push(request);
+      ASSERT_TRUE(pushed.has_value()) << pushed.error().message;
+    }
+  }
+  for (const bool is_of_ready : {false, true}) {
+    grpc::ClientContext context;
+    authorize(context, world_.alice);
+    inference::RepositoryIndexRequest request;
+    request.set_ready(is_of_ready);
+    inference::RepositoryIndexResponse response;
+    const auto status = connect()->RepositoryIndex(&context, request, &response);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(response.models_size(), 3 * kOfEach + 1);
+    EXPECT_GT(response.DebugString().size(), std::size_t{limits::kHttpListBytesMax});
+    EXPECT_EQ(response.models(0).state(), "READY");
+  }
+  expect_nothing_held();
+}
+
 TEST_F(GrpcFace, TakesAndGivesCompressedMessages) {
   for (const auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
     grpc::ClientContext context;

@@ -24,12 +24,42 @@ METADATA = [("authorization", f"Bearer {TOKEN}")]
 NUMPY = {"INT32": np.int32, "INT8": np.int8}
 
 
+def with_lengths(texts):
+    """BYTES as they lie: a length in four bytes before each."""
+    return b"".join(len(text).to_bytes(4, "little") + text for text in texts)
+
+
+def texts_of(raw):
+    texts = []
+    while raw:
+        size = int.from_bytes(raw[:4], "little")
+        texts.append(raw[4:4 + size])
+        raw = raw[4 + size:]
+    return texts
+
+
+def digits_of(values):
+    return [str(value).encode() for value in values]
+
+
+def raw_of(values, datatype):
+    if datatype == "BYTES":
+        return with_lengths(digits_of(values))
+    return values.astype(NUMPY[datatype]).tobytes()
+
+
+def values_of(raw, datatype):
+    if datatype == "BYTES":
+        return np.array([int(text) for text in texts_of(raw)])
+    return np.frombuffer(raw, NUMPY[datatype])
+
+
 def request_of(model, first, second, datatype="INT32"):
     """As InferInput.set_data_from_numpy: elements raw, after the message."""
     request = pb.ModelInferRequest(model_name=f"{OWNER}/{model}", id="my request id")
     for i, values in enumerate((first, second)):
         request.inputs.add(name=f"INPUT{i}", datatype=datatype, shape=[1, 16])
-        request.raw_input_contents.append(values.astype(NUMPY[datatype]).tobytes())
+        request.raw_input_contents.append(raw_of(values, datatype))
     request.outputs.add(name="OUTPUT0")
     request.outputs.add(name="OUTPUT1")
     return request
@@ -39,12 +69,15 @@ def explicit_of(model, first, second, datatype):
     request = request_of(model, first, second, datatype)
     del request.raw_input_contents[:]
     for tensor, values in zip(request.inputs, (first, second)):
-        tensor.contents.int_contents[:] = [int(value) for value in values]
+        if datatype == "BYTES":
+            tensor.contents.bytes_contents[:] = digits_of(values)
+        else:
+            tensor.contents.int_contents[:] = [int(value) for value in values]
     return request
 
 
 def check(response, first, second, datatype="INT32"):
-    outputs = [np.frombuffer(raw, NUMPY[datatype]) for raw in response.raw_output_contents]
+    outputs = [values_of(raw, datatype) for raw in response.raw_output_contents]
     assert [list(output.shape) for output in response.outputs] == [[1, 16], [1, 16]], response
     assert (outputs[0] == first + second).all(), outputs
     assert (outputs[1] == first - second).all(), outputs
@@ -102,6 +135,57 @@ def explicit_int8_content(stub):
     request.model_version = "wrong_specification"
     expect(grpc.StatusCode.INVALID_ARGUMENT, WRONG_VERSION,
            lambda: stub.ModelInfer(request, metadata=METADATA))
+
+
+def explicit_byte_content(stub):
+    check(stub.ModelInfer(explicit_of("simple_string", A, B, "BYTES"), metadata=METADATA), A, B,
+          "BYTES")
+
+
+def string_infer(stub):
+    check(stub.ModelInfer(request_of("simple_string", A, B, "BYTES"), metadata=METADATA), A, B,
+          "BYTES")
+    for row in ([b"he\x00llo"] * 16, [b""] * 16, [bytes([i, 255 - i]) for i in range(16)]):
+        request = pb.ModelInferRequest(model_name="simple_identity")
+        request.inputs.add(name="INPUT0", datatype="BYTES", shape=[1, 16])
+        request.raw_input_contents.append(with_lengths(row))
+        said = stub.ModelInfer(request, metadata=METADATA)
+        assert said.outputs[0].datatype == "BYTES", said
+        assert texts_of(said.raw_output_contents[0]) == row, said
+    request.raw_input_contents[0] = with_lengths(row)[:-1]
+    expect(grpc.StatusCode.INVALID_ARGUMENT, "string 15 is cut off",
+           lambda: stub.ModelInfer(request, metadata=METADATA))
+
+
+def image_client(stub):
+    """As grpc_image_client.py and image_client.py --streaming: classes with their labels."""
+    config = stub.ModelConfig(pb.ModelConfigRequest(name="densenet_onnx"), metadata=METADATA).config
+    assert list(config.input[0].dims) == [3, 224, 224], config
+    assert config.input[0].format == 2, config  # FORMAT_NCHW
+    request = pb.ModelInferRequest(model_name="densenet_onnx")
+    request.inputs.add(name="data_0", datatype="FP32", shape=[3, 224, 224])
+    pixels = np.linspace(-1, 1, 3 * 224 * 224, dtype=np.float32)
+    request.raw_input_contents.append(pixels.tobytes())
+    scores = np.frombuffer(
+        stub.ModelInfer(request, metadata=METADATA).raw_output_contents[0], np.float32)
+    best = np.argsort(-scores, kind="stable")[:3]
+    request.outputs.add(name="fc6_1").parameters["classification"].int64_param = 3
+    answers = [stub.ModelInfer(request, metadata=METADATA)]
+    answers += [said.infer_response
+                for said in stub.ModelStreamInfer(iter([request, request]), metadata=METADATA)]
+    for said in answers:
+        texts = [text.decode().split(":") for text in texts_of(said.raw_output_contents[0])]
+        assert [one[1:] for one in texts] == [[str(i), f"class {i}"] for i in best], texts
+        assert list(said.outputs[0].shape) == [3], said
+
+
+def memory_growth(stub):
+    row = np.arange(64, dtype=np.int32)
+    request = pb.ModelInferRequest(model_name="custom_identity_int32")
+    request.inputs.add(name="INPUT0", datatype="INT32", shape=[1, 64])
+    request.raw_input_contents.append(row.tobytes())
+    for _ in range(50):
+        assert stub.ModelInfer(request, metadata=METADATA).raw_output_contents[0] == row.tobytes()
 
 
 def health(stub):
@@ -208,25 +292,36 @@ def sequences(stub):
 def shared_memory(stub):
     key = f"/commensal-twin-{os.getpid()}"
     path = "/dev/shm" + key
-    with open(path, "wb") as memory:
-        memory.write(A.astype(np.int32).tobytes() + B.astype(np.int32).tobytes() + bytes(128))
     try:
-        stub.SystemSharedMemoryRegister(pb.SystemSharedMemoryRegisterRequest(
-            name="data", key=key, offset=0, byte_size=256), metadata=METADATA)
-        request = pb.ModelInferRequest(model_name="simple")
-        tensors = [request.inputs.add(name=f"INPUT{i}", datatype="INT32", shape=[1, 16])
-                   for i in range(2)] + [request.outputs.add(name=f"OUTPUT{i}") for i in range(2)]
-        for i, tensor in enumerate(tensors):
-            tensor.parameters["shared_memory_region"].string_param = "data"
-            tensor.parameters["shared_memory_offset"].int64_param = 64 * i
-            tensor.parameters["shared_memory_byte_size"].int64_param = 64
-        stub.ModelInfer(request, metadata=METADATA)
-        with open(path, "rb") as memory:
-            got = np.frombuffer(memory.read(), np.int32).reshape(4, 16)
-        assert (got[2] == A + B).all() and (got[3] == A - B).all(), got
+        for datatype in ("INT32", "BYTES"):
+            rows = [raw_of(values, datatype) for values in (A, B)]
+            with open(path, "wb") as memory:
+                memory.write(b"".join(raw.ljust(256, b"\0") for raw in rows) + bytes(512))
+            stub.SystemSharedMemoryRegister(pb.SystemSharedMemoryRegisterRequest(
+                name="data", key=key, offset=0, byte_size=1024), metadata=METADATA)
+            request = pb.ModelInferRequest(
+                model_name="simple" if datatype == "INT32" else "simple_string")
+            tensors = [request.inputs.add(name=f"INPUT{i}", datatype=datatype, shape=[1, 16])
+                       for i in range(2)]
+            tensors += [request.outputs.add(name=f"OUTPUT{i}") for i in range(2)]
+            for i, tensor in enumerate(tensors):
+                tensor.parameters["shared_memory_region"].string_param = "data"
+                tensor.parameters["shared_memory_offset"].int64_param = 256 * i
+                tensor.parameters["shared_memory_byte_size"].int64_param = (
+                    len(rows[i]) if i < 2 else 256)
+            said = stub.ModelInfer(request, metadata=METADATA)
+            with open(path, "rb") as memory:
+                content = memory.read()
+            for i, expected in enumerate((A + B, A - B)):
+                size = said.outputs[i].parameters["shared_memory_byte_size"].int64_param
+                got = values_of(content[256 * (2 + i):][:size], datatype)
+                assert (got == expected).all(), got
+            if datatype == "INT32":
+                stub.SystemSharedMemoryUnregister(pb.SystemSharedMemoryUnregisterRequest(),
+                                                  metadata=METADATA)
         status = stub.SystemSharedMemoryStatus(pb.SystemSharedMemoryStatusRequest(),
                                                metadata=METADATA)
-        assert status.regions["data"].byte_size == 256, status
+        assert status.regions["data"].byte_size == 1024, status
         stub.SystemSharedMemoryUnregister(pb.SystemSharedMemoryUnregisterRequest(name="data"),
                                           metadata=METADATA)
         stub.CudaSharedMemoryUnregister(pb.CudaSharedMemoryUnregisterRequest(), metadata=METADATA)
@@ -245,8 +340,8 @@ def load(stub, name, **parameters):
 
 def model_control(stub):
     index = stub.RepositoryIndex(pb.RepositoryIndexRequest(), metadata=METADATA)
-    assert sorted(model.name for model in index.models) == [
-        "simple", "simple_int8", "simple_sequence"], index
+    assert {"simple", "simple_int8", "simple_sequence"} <= {
+        model.name for model in index.models}, index
     load(stub, "simple")
     assert stub.ModelReady(pb.ModelReadyRequest(name="simple"), metadata=METADATA).ready
     expect(grpc.StatusCode.INVALID_ARGUMENT, "failed to load",
@@ -275,6 +370,7 @@ def main():
     with grpc.insecure_channel(ADDRESS) as channel:
         stub = service.GRPCInferenceServiceStub(channel)
         for example in (health, infer, async_infer, explicit_int_content, explicit_int8_content,
+                        explicit_byte_content, string_infer, image_client, memory_growth,
                         custom_args, stream, threads, health_metadata, statistics, settings,
                         sequences, shared_memory, model_control):
             example(stub)
@@ -282,4 +378,5 @@ def main():
 
 
 if __name__ == "__main__":
+    sys.stderr = sys.stdout  # which the test shows
     main()

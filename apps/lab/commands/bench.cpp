@@ -13,6 +13,7 @@
 #include <commensal/lab/bench/operators/measure.hpp>
 #include <commensal/lab/bench/pay/pay_bench.hpp>
 #include <commensal/lab/bench/promise/promise_bench.hpp>
+#include <commensal/lab/bench/serve/serve_bench.hpp>
 #include <commensal/lab/bench/verify/verify_bench.hpp>
 #include <commensal/lab/bench/worker/worker_bench.hpp>
 #include <memory>
@@ -31,6 +32,7 @@ struct BenchArguments {
   lab::bench::collocation::GuestsOptions guests;
   lab::bench::promise::PromiseBenchOptions promise;
   lab::bench::operators::Options operators;
+  lab::bench::serve::ServeBenchOptions serve;
   bool operators_quick = false;
   std::string svg;
   std::string peer = "onnxruntime";
@@ -48,6 +50,14 @@ Result<int> bench_tickets(BenchArguments& options) {
   }
   COMMENSAL_ASSIGN(const auto report,
                    lab::bench::pay::run_pay_bench(options.pay, core::SystemClock()));
+  return print_report(report, options.json);
+}
+
+Result<int> bench_serve(BenchArguments& options) {
+  COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench", "."));
+  options.serve.folder = folder.path();
+  COMMENSAL_ASSIGN(const auto report,
+                   lab::bench::serve::run_serve_bench(options.serve, core::SystemClock()));
   return print_report(report, options.json);
 }
 
@@ -170,6 +180,23 @@ void declare_promise(CLI::App& app, BenchArguments& options) {
   app.add_flag("--json", options.json, "Print JSON");
 }
 
+void declare_serve(CLI::App& app, BenchArguments& options) {
+  app.add_option("--concurrency", options.serve.concurrency, "Requests under way")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 512))
+      ->capture_default_str();
+  app.add_option("--rounds", options.serve.rounds, "Slices of each side")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--slice-ms", options.serve.slice_ms, "Milliseconds of a slice")
+      ->check(CLI::Range(10, 600'000))
+      ->capture_default_str();
+  app.add_option("--batch-max", options.serve.at_once, "Requests a provider joins in one run")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "Print JSON");
+}
+
 void declare_guests(CLI::App& app, BenchArguments& options) {
   app.add_option("--models", options.guests.models,
                  "Names, the smallest first; default: squeezenet1_1,mobilenet_v2,resnet50")
@@ -271,15 +298,21 @@ Run declare_lab_bench(CLI::App& app) {
                                            "in tests/peer), in about an hour; exit "
                                            "status 2 if a bar is missed");
   declare_operators(*operators, *options);
+  CLI::App* serve = app.add_subcommand("serve",
+                                       "Requests a second through gateway and provider, beside "
+                                       "gRPC alone and without receipts; exit "
+                                       "status 2 if a bar is missed");
+  declare_serve(*serve, *options);
   CLI::App* subject = declare_bench_subject(app);
   return [options, subject, tickets, verify, collocation, run_collocation, guests, processes,
-          promise, operators]() -> Result<int> {
+          promise, operators, serve]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
     if (guests->parsed()) return bench_guests(*options);
     if (promise->parsed()) return bench_promise(*options);
     if (operators->parsed()) return bench_operators(*options);
+    if (serve->parsed()) return bench_serve(*options);
     if (processes->parsed()) return bench_processes(*options);
     return run_bench_subject();
   };

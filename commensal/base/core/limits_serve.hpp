@@ -15,11 +15,12 @@ inline constexpr std::int64_t kHttpJsonBytesMax = 32 << 20;
 inline constexpr std::int64_t kFilesSentBytesMax = std::int64_t{16} << 30;  // at a time
 // Of a list that anybody may ask for: one has the next part, after what is told.
 inline constexpr std::size_t kHttpListBytesMax = 64 << 10;
+inline constexpr std::int64_t kInferTimeoutMsMax = 24 * 60 * 60 * 1000;  // a longer one is this
 inline constexpr std::size_t kHttpHeavyBytesMin = 1 << 20;  // takes more than a millisecond to read
 inline constexpr std::size_t kHttpHeavyThreads = 2;
 inline constexpr std::int64_t kConfigBytesMax = 1 << 20;  // of how a model is served, with labels
-inline constexpr std::size_t kStatisticsMax = 1 << 16;  // versions of models, since the start
-inline constexpr std::size_t kRegionsMax = 1024;        // of shared memory, of all accounts
+inline constexpr std::size_t kStatisticsMax = 1 << 16;    // versions of models, since the start
+inline constexpr std::size_t kRegionsMax = 1024;          // of shared memory, of all accounts
 // Requests of nobody's over HTTP, of one network: at once, then a second.
 inline constexpr double kStrangerRequestsAtOnce = 256;
 inline constexpr double kStrangerRequestsPerSecond = 64;

@@ -73,8 +73,8 @@ struct Session::State {
     COMMENSAL_ASSIGN(const auto made, run(model, values, options));
     std::vector<Tensor> outputs;
     for (const Value& value : made) {
-      if (!value.is_tensor() || value.tensor().dtype() == tensor::DType::kString) {
-        return fail(ErrorCode::kUnsupported, "output '{}' is {}, not a tensor of numbers",
+      if (!value.is_tensor()) {
+        return fail(ErrorCode::kUnsupported, "output '{}' is {}, not a tensor",
                     model.graph().name_of(model.graph().outputs[outputs.size()]), value.text());
       }
       outputs.push_back(value.tensor());

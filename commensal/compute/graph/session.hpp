@@ -49,10 +49,10 @@ class Session {
   /// `inputs` in the order of graph().inputs; returns outputs in the order of graph().outputs.
   /// Errors: kInvalidArgument (naming input or node and what was expected), kResourceExhausted
   /// (memory, turns of loops), kCancelled, kOverBudget, kUnavailable (the pacer said stop),
-  /// kUnsupported (an output is not a tensor of numbers).
+  /// kUnsupported (an output is not a tensor).
   core::Result<std::vector<tensor::Tensor>> run(std::span<const tensor::Tensor> inputs,
                                                 const RunOptions& options = {});
-  /// The same for graphs whose inputs or outputs are strings, sequences or optionals too.
+  /// The same for graphs whose inputs or outputs are sequences or optionals too.
   core::Result<std::vector<tensor::Value>> run_values(std::span<const tensor::Value> inputs,
                                                       const RunOptions& options = {});
   /// The same as run(), of another graph over this model's weights, in this session's memory and on

@@ -65,6 +65,44 @@ TEST(Npy, ReadsVersionsAndOrders) {
   EXPECT_THAT(columns->data<std::uint8_t>(), ElementsAre(1, 3, 5, 2, 4, 6));
 }
 
+std::vector<std::string> strings_of(const Tensor& tensor) {
+  return {tensor.strings().begin(), tensor.strings().end()};
+}
+
+TEST(Npy, StringsAreBytesOrCharacters) {
+  const std::vector<std::string> texts = {"one", "", std::string("a\0b", 3), "\xff"};
+  const auto written = write_npy(Tensor::of_strings({2, 2}, texts));
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_THAT(std::string(core::as_text(*written)), HasSubstr("'|S3'"));
+  const auto read = read_npy(*written);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(strings_of(*read), texts);
+  EXPECT_EQ(read->shape(), (tensor::Shape{2, 2}));
+  const std::uint32_t characters[] = {'a', 0xe9, 0x20ac, 0x1f600, 0, 0};
+  const core::ByteView data{reinterpret_cast<const std::uint8_t*>(characters), 24};
+  for (const char* order : {"False", "True"}) {
+    const auto made = read_npy(
+        npy(fmt::format("{{'descr': '<U3', 'fortran_order': {}, 'shape': (2,), }}", order), data));
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_THAT(strings_of(*made), ElementsAre("a\xc3\xa9\xe2\x82\xac", "\xf0\x9f\x98\x80"));
+  }
+}
+
+TEST(Npy, RefusesStringsThatItCannotHold) {
+  const auto refused = [](const std::vector<std::string>& texts) {
+    return write_npy(Tensor::of_strings({std::ssize(texts)}, texts)).error().message;
+  };
+  EXPECT_THAT(refused({std::string("a\0", 2)}), HasSubstr("end with a zero byte"));
+  std::vector<std::string> uneven(1 << 16);
+  uneven[0] = std::string(1 << 20, 'x');
+  EXPECT_THAT(refused(uneven), HasSubstr("more than"));
+  const std::uint32_t surrogate = 0xd800;
+  EXPECT_FALSE(read_npy(npy("{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }",
+                            {reinterpret_cast<const std::uint8_t*>(&surrogate), 4})));
+  EXPECT_FALSE(
+      read_npy(npy("{'descr': '|S0', 'fortran_order': False, 'shape': (99999999999,), }", {})));
+}
+
 TEST(Npy, BadFilesAreOneLine) {
   const std::uint8_t data[] = {1, 2, 3, 4, 5, 6};
   const struct {

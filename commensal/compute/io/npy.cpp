@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
+#include <commensal/base/core/limits_operators.hpp>
 #include <commensal/compute/io/npy.hpp>
 #include <cstring>
+#include <optional>
 
 namespace commensal::io {
 
@@ -56,15 +58,37 @@ Result<std::string_view> value_of(std::string_view dictionary, std::string_view 
   return dictionary.substr(begin);
 }
 
-Result<DType> read_dtype(std::string_view text) {
+/// Of one element, as the file has it.
+struct Element {
+  DType dtype = DType::kUndefined;
+  std::size_t size = 0;     // bytes
+  bool is_unicode = false;  // of strings: characters of 4 bytes, else bytes
+};
+
+/// "|S5", "<U3": strings of so many bytes or characters; zeros at the end are not of them.
+std::optional<Element> string_element(std::string_view descr) {
+  if (!descr.starts_with("|S") && !descr.starts_with("<U")) return std::nullopt;
+  const bool is_unicode = descr[1] == 'U';
+  std::size_t length = 0;
+  const char* const end = descr.data() + descr.size();
+  const auto [stop, error] = std::from_chars(descr.data() + 2, end, length);
+  if (error != std::errc() || stop != end || length > limits::kStringBytesMadeMax / 4) {
+    return std::nullopt;
+  }
+  return Element{DType::kString, is_unicode ? 4 * length : length, is_unicode};
+}
+
+Result<Element> read_element(std::string_view text) {
   const std::size_t end = text.starts_with('\'') ? text.find('\'', 1) : std::string_view::npos;
   if (end == std::string_view::npos) {
     return fail(ErrorCode::kUnsupported, "structured .npy arrays are not supported");
   }
   const std::string_view descr = text.substr(1, end - 1);
   for (const tensor::DTypeTraits& row : tensor::all_dtypes()) {
-    if (!row.npy.empty() && row.npy == descr) return row.dtype;
+    if (!row.npy.empty() && row.npy == descr)
+      return Element{row.dtype, static_cast<std::size_t>(row.size)};
   }
+  if (const auto strings = string_element(descr)) return *strings;
   return fail(ErrorCode::kUnsupported, "element type '{}' of .npy is not supported",
               descr.substr(0, 40));
 }
@@ -88,14 +112,13 @@ Result<Shape> read_shape(std::string_view text) {
 }
 
 // Column-major elements in row-major order.
-Tensor transposed(const tensor::TensorType& type, core::ByteView data) {
-  const auto size = static_cast<std::size_t>(tensor::traits(type.dtype).size);
-  const int rank = type.shape.rank();
+core::Bytes transposed(const Shape& shape, std::size_t size, core::ByteView data) {
+  const int rank = shape.rank();
   std::array<std::int64_t, limits::kRankMax> strides{}, index{};
   std::int64_t stride = 1;
   for (int axis = 0; axis < rank; ++axis) {
     strides[static_cast<std::size_t>(axis)] = stride;
-    stride *= type.shape[axis];
+    stride *= shape[axis];
   }
   core::Bytes out(data.size());
   std::int64_t from = 0;
@@ -104,12 +127,70 @@ Tensor transposed(const tensor::TensorType& type, core::ByteView data) {
     for (int axis = rank - 1; axis >= 0; --axis) {
       const auto a = static_cast<std::size_t>(axis);
       from += strides[a];
-      if (++index[a] < type.shape[axis]) break;
-      from -= strides[a] * type.shape[axis];
+      if (++index[a] < shape[axis]) break;
+      from -= strides[a] * shape[axis];
       index[a] = 0;
     }
   }
-  return Tensor::copy_of(type, out);
+  return out;
+}
+
+/// UTF-8 of numpy's UTF-32.
+Result<std::string> utf8_of(core::ByteView characters) {
+  std::string text;
+  for (std::size_t at = 0; at < characters.size(); at += 4) {
+    std::uint32_t code = 0;
+    std::memcpy(&code, characters.data() + at, sizeof code);
+    if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
+      return malformed(fmt::format("{:#x} is no character", code));
+    }
+    if (code < 0x80) {
+      text += static_cast<char>(code);
+      continue;
+    }
+    const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    constexpr std::array<std::uint32_t, 4> kFirst = {0, 0xc0, 0xe0, 0xf0};
+    text += static_cast<char>(kFirst[static_cast<std::size_t>(more)] | (code >> (6 * more)));
+    for (int i = more - 1; i >= 0; --i)
+      text += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3f));
+  }
+  return text;
+}
+
+Result<Tensor> strings_of(const Shape& shape, const Element& element, core::ByteView data) {
+  std::vector<std::string> strings;
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    core::ByteView one = data.subspan(static_cast<std::size_t>(i) * element.size, element.size);
+    const std::size_t unit = element.is_unicode ? 4 : 1;
+    const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
+    while (!one.empty() && std::ranges::all_of(one.last(unit), is_zero)) {
+      one = one.first(one.size() - unit);
+    }
+    if (!element.is_unicode) {
+      strings.emplace_back(core::as_text(one));
+      continue;
+    }
+    COMMENSAL_ASSIGN(strings.emplace_back(), utf8_of(one));
+  }
+  return Tensor::of_strings(shape, strings);
+}
+
+/// The elements of strings, each as long as the longest. Error: kUnsupported.
+Result<core::Bytes> padded(const Tensor& strings, std::size_t longest) {
+  core::Bytes out;
+  for (const std::string_view text : strings.strings()) {
+    if (text.ends_with('\0')) {
+      return fail(ErrorCode::kUnsupported, "numpy has no strings that end with a zero byte");
+    }
+    if (out.size() + longest > static_cast<std::size_t>(limits::kStringBytesMadeMax)) {
+      return fail(ErrorCode::kResourceExhausted,
+                  "strings as long as the longest take more than {} bytes",
+                  limits::kStringBytesMadeMax);
+    }
+    out.insert(out.end(), text.begin(), text.end());
+    out.insert(out.end(), longest - text.size(), 0);
+  }
+  return out;
 }
 
 }  // namespace
@@ -119,18 +200,24 @@ Result<Tensor> read_npy(core::ByteView bytes) {
   COMMENSAL_ASSIGN(const auto descr, value_of(header.dictionary, "descr"));
   COMMENSAL_ASSIGN(const auto order, value_of(header.dictionary, "fortran_order"));
   COMMENSAL_ASSIGN(const auto dims, value_of(header.dictionary, "shape"));
-  COMMENSAL_ASSIGN(const DType dtype, read_dtype(descr));
+  COMMENSAL_ASSIGN(const Element element, read_element(descr));
   COMMENSAL_ASSIGN(const Shape shape, read_shape(dims));
-  const tensor::TensorType type{dtype, shape};
-  if (static_cast<std::int64_t>(header.data.size()) != type.bytes()) {
-    return malformed(fmt::format("{} needs {} bytes of data, but has {}", type.text(), type.bytes(),
+  const tensor::TensorType type{element.dtype, shape};
+  std::int64_t size = 0;
+  if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(element.size), &size) ||
+      std::cmp_not_equal(size, header.data.size()) ||
+      (size == 0 && shape.elements() > limits::kStringsMadeMax)) {
+    return malformed(fmt::format("{} needs {} bytes of data, but has {}", type.text(), size,
                                  header.data.size()));
   }
-  if (auto checked = tensor::check_elements(dtype, header.data); !checked) {
+  if (auto checked = tensor::check_elements(element.dtype, header.data); !checked) {
     return malformed(checked.error().message);
   }
-  return order.starts_with("True") ? transposed(type, header.data)
-                                   : Tensor::copy_of(type, header.data);
+  core::Bytes rows;
+  core::ByteView data = header.data;
+  if (order.starts_with("True")) data = rows = transposed(shape, element.size, data);
+  if (element.dtype == DType::kString) return strings_of(shape, element, data);
+  return Tensor::copy_of(type, data);
 }
 
 Result<Tensor> read_npy_file(const core::Path& path) {
@@ -141,7 +228,14 @@ Result<Tensor> read_npy_file(const core::Path& path) {
 }
 
 Result<core::Bytes> write_npy(const Tensor& tensor) {
-  const std::string_view descr = tensor::traits(tensor.dtype()).npy;
+  std::string descr(tensor::traits(tensor.dtype()).npy);
+  core::Bytes strings;
+  if (tensor.dtype() == DType::kString) {
+    std::size_t longest = 1;  // numpy's shortest
+    for (const std::string_view text : tensor.strings()) longest = std::max(longest, text.size());
+    descr = fmt::format("|S{}", longest);
+    COMMENSAL_ASSIGN(strings, padded(tensor, longest));
+  }
   if (descr.empty()) {
     return fail(ErrorCode::kUnsupported, "numpy has no {}", tensor::traits(tensor.dtype()).name);
   }
@@ -161,7 +255,7 @@ Result<core::Bytes> write_npy(const Tensor& tensor) {
   append(std::array<std::uint8_t, 4>{1, 0, static_cast<std::uint8_t>(header.size() & 0xff),
                                      static_cast<std::uint8_t>(header.size() >> 8)});
   append(core::as_bytes(header));
-  append(tensor.bytes());
+  append(tensor.dtype() == DType::kString ? core::ByteView(strings) : tensor.bytes());
   return out;
 }
 

@@ -8,11 +8,13 @@
 namespace commensal::io {
 
 /// Errors: kInvalidArgument (not .npy, truncated, shape and size disagree), kUnsupported (element
-/// type or byte order).
+/// type or byte order). Strings of bytes or of characters, which become UTF-8, lose zeros at their
+/// ends, as they do in numpy.
 core::Result<tensor::Tensor> read_npy(core::ByteView bytes);
 core::Result<tensor::Tensor> read_npy_file(const core::Path& path);
 
-/// Version 1.0, row-major. Error: kUnsupported (bfloat16, which numpy lacks).
+/// Version 1.0, row-major; strings as bytes (|S). Errors: kUnsupported (what numpy lacks: bfloat16,
+/// strings that end with a zero byte), kResourceExhausted (strings of very different lengths).
 core::Result<core::Bytes> write_npy(const tensor::Tensor& tensor);
 
 /// One array of an .npz archive; `member` without ".npy".

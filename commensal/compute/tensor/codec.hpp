@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/compute/tensor/elements.hpp>
 #include <commensal/compute/tensor/named.hpp>
 
 /// How tensors lie in an encoding, wherever one does. `Writer` and `Reader` are those of
@@ -14,7 +15,7 @@ void write(Writer& writer, DType dtype) {
 }
 template <class Reader>
 void read(Reader& reader, DType& dtype) {
-  const auto made = dtype_from_onnx(reader.u8());
+  const auto made = any_dtype_from_onnx(reader.u8());
   if (made) dtype = *made;
   if (!made) reader.refuse(made.error().code, made.error().message);
 }
@@ -34,7 +35,7 @@ core::Result<TensorType> read_type(Reader& reader) {
   std::vector<std::int64_t> dims(reader.u8());
   for (std::int64_t& dim : dims) dim = static_cast<std::int64_t>(reader.u64());
   COMMENSAL_TRY(reader.status());  // before what follows from zeros
-  COMMENSAL_ASSIGN(const DType dtype, dtype_from_onnx(number));
+  COMMENSAL_ASSIGN(const DType dtype, any_dtype_from_onnx(number));
   COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
   return TensorType{dtype, shape};
 }
@@ -46,12 +47,13 @@ void read(Reader& reader, TensorType& type) {
   if (!made) reader.refuse(made.error().code, made.error().message);
 }
 
-/// Type, size (u64), little-endian elements.
+/// Type, size (u64), elements (elements.hpp).
 template <class Writer>
 void write(Writer& writer, const Tensor& tensor) {
   write(writer, tensor.type());
-  writer.u64(tensor.bytes().size());
-  writer.raw(tensor.bytes());
+  const Tensor elements = encoded(tensor);
+  writer.u64(elements.bytes().size());
+  writer.raw(elements.bytes());
 }
 
 template <class Reader>
@@ -59,14 +61,9 @@ core::Result<Tensor> read_tensor(Reader& reader) {
   COMMENSAL_ASSIGN(const TensorType type, read_type(reader));
   const std::uint64_t size = reader.u64();
   COMMENSAL_TRY(reader.status());
-  if (size != static_cast<std::uint64_t>(type.bytes())) {
-    return core::fail(core::ErrorCode::kInvalidArgument, "{} bytes for {}, expected {}", size,
-                      type.text(), type.bytes());
-  }
   const core::ByteView bytes = reader.raw(size);
   COMMENSAL_TRY(reader.status());
-  COMMENSAL_TRY(check_elements(type.dtype, bytes));
-  return Tensor::copy_of(type, bytes);
+  return decoded_copy(type, bytes);
 }
 
 /// Copies the elements. Refuses, in the reader, what is no tensor.

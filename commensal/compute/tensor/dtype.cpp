@@ -14,7 +14,7 @@ constexpr DTypeTraits kTable[] = {
     {DType::kInt16, "int16", "INT16", "<i2", 2},
     {DType::kInt32, "int32", "INT32", "<i4", 4},
     {DType::kInt64, "int64", "INT64", "<i8", 8},
-    {DType::kString, "string", "", "", 0},
+    {DType::kString, "string", "BYTES", "", 0},
     {DType::kBool, "bool", "BOOL", "|b1", 1},
     {DType::kFloat16, "float16", "FP16", "<f2", 2},
     {DType::kFloat64, "float64", "FP64", "<f8", 8},
@@ -47,6 +47,11 @@ core::Result<DType> dtype_from_onnx(int number) {
     if (row.size > 0 && static_cast<int>(row.dtype) == number) return row.dtype;
   }
   return core::fail(core::ErrorCode::kUnsupported, "ONNX element type {} is not supported", number);
+}
+
+core::Result<DType> any_dtype_from_onnx(int number) {
+  if (number == static_cast<int>(DType::kString)) return DType::kString;
+  return dtype_from_onnx(number);
 }
 
 core::Result<DType> dtype_from_oip(std::string_view name) {

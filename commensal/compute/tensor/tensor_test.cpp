@@ -89,8 +89,11 @@ TEST_P(MappedTensor, HasItsElementsWhereverTheyLie) {
 }
 INSTANTIATE_TEST_SUITE_P(Offsets, MappedTensor, ::testing::Values(0, 1, 4, 4095));
 
-TEST(DTypes, StringsComeFromModelsOnly) {
+TEST(DTypes, StringsAreForThoseThatCanTakeThem) {
   EXPECT_FALSE(dtype_from_onnx(static_cast<int>(DType::kString)));
+  EXPECT_EQ(any_dtype_from_onnx(static_cast<int>(DType::kString)), DType::kString);
+  EXPECT_FALSE(any_dtype_from_onnx(0));
+  EXPECT_EQ(dtype_from_oip("BYTES"), DType::kString);
   EXPECT_FALSE(dtype_from_oip(""));
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/client/answers.hpp>
 #include <nlohmann/json.hpp>
 
@@ -245,11 +246,12 @@ core::Result<tensor::NamedTensor> read_output(const Json& json, core::ByteView& 
   const auto size = parameters.number<std::int64_t>("binary_data_size");
   COMMENSAL_TRY(members.status());
   COMMENSAL_TRY(parameters.status());
-  if (size != type.bytes() || std::cmp_greater(size, binary.size()))
+  if (size < 0 || std::cmp_greater(size, binary.size()))
     return nonsense(
-        fmt::format("output '{}' is {}, but {} bytes came", output.name, type.text(),
-                    std::min<std::size_t>(static_cast<std::size_t>(size), binary.size())));
-  output.value = tensor::Tensor::copy_of(type, binary.first(static_cast<std::size_t>(size)));
+        fmt::format("output '{}' has {} bytes, but {} came", output.name, size, binary.size()));
+  auto value = tensor::decoded_copy(type, binary.first(static_cast<std::size_t>(size)));
+  if (!value) return nonsense(fmt::format("output '{}': {}", output.name, value.error().message));
+  output.value = *std::move(value);
   binary = binary.subspan(static_cast<std::size_t>(size));
   return output;
 }
@@ -308,7 +310,7 @@ std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& d
     list.push_back({{"name", input.name},
                     {"datatype", tensor::traits(input.value.dtype()).oip},
                     {"shape", input.value.shape().dims()},
-                    {"parameters", {{"binary_data_size", input.value.bytes().size()}}}});
+                    {"parameters", {{"binary_data_size", tensor::encoded_bytes(input.value)}}}});
   Json head;
   head["inputs"] = std::move(list);
   head["parameters"]["binary_data_output"] = true;

@@ -51,7 +51,7 @@ TEST(Answers, OfAHostileGatewayAreRefused) {
     EXPECT_EQ(read_answer(response_of(text, size)).error().code, ErrorCode::kDataLoss) << text;
   for (const char* output :
        {R"({"name":"y","datatype":"FP32","shape":[2],"data":[1,2]})",
-        R"({"name":"y","datatype":"BYTES","shape":[2],"parameters":{"binary_data_size":8}})",
+        R"({"name":"y","datatype":"BYTES","shape":[3],"parameters":{"binary_data_size":8}})",
         R"({"name":"y","datatype":"FP32","shape":[-2],"parameters":{"binary_data_size":8}})",
         R"({"name":"y","datatype":"FP32","shape":["2"],"parameters":{"binary_data_size":8}})",
         R"({"name":"y","datatype":"FP32","shape":[2],"parameters":{"binary_data_size":-8}})",

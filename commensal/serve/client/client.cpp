@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/crypto/sha256.hpp>
+#include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/client/answers.hpp>
 #include <commensal/serve/client/client.hpp>
 #include <iterator>
@@ -204,7 +205,11 @@ core::Result<Answer> Client::infer(const std::string& model, std::uint32_t versi
   const std::string head = infer_head(inputs, draw_commitment);
   request.json_bytes = head.size();
   std::vector<core::ByteView> parts = {core::as_bytes(head)};
-  for (const tensor::NamedTensor& input : inputs) parts.push_back(input.value.bytes());
+  std::vector<tensor::Tensor> elements;
+  for (const tensor::NamedTensor& input : inputs) {
+    elements.push_back(tensor::encoded(input.value));
+    parts.push_back(elements.back().bytes());
+  }
   request.parts = parts;
   COMMENSAL_ASSIGN(const HttpResponse response, call(std::move(request)));
   return read_answer(response);

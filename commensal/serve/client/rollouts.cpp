@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/client/answers.hpp>
 #include <commensal/serve/client/client.hpp>
 
@@ -20,7 +21,11 @@ core::Result<RolloutInfo> Client::start_rollout(const RolloutOrder& order) {
   const std::string head = rollout_head(order);
   request.json_bytes = head.size();
   std::vector<core::ByteView> parts = {core::as_bytes(head)};
-  for (const tensor::NamedTensor& input : order.inputs) parts.push_back(input.value.bytes());
+  std::vector<tensor::Tensor> elements;
+  for (const tensor::NamedTensor& input : order.inputs) {
+    elements.push_back(tensor::encoded(input.value));
+    parts.push_back(elements.back().bytes());
+  }
   request.parts = parts;
   COMMENSAL_ASSIGN(const HttpResponse response, call(std::move(request)));
   return read_rollout(response.body);

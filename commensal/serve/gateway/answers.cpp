@@ -3,6 +3,7 @@
 #include <commensal/serve/gateway/answers.hpp>
 #include <commensal/serve/gateway/ports.hpp>
 #include <commensal/verify/receipt/roots.hpp>
+#include <utility>
 
 namespace commensal::gateway {
 
@@ -62,9 +63,21 @@ void Answers::submit(InferRequest request, InferDone done) {
   Waiting waiting{request.account.name, order->model, std::move(done), {}};
   const OrderId id = deps_.dispatcher.submit(*std::move(order));
   Waiting& kept = waiting_.emplace(id, std::move(waiting)).first->second;
+  if (const std::int64_t ms = request.timeout_ms; ms > 0)
+    deps_.loop.after(ms, [this, id, ms] { expire(id, ms); });
   if (!request.left.stop_possible()) return;
   kept.left = std::make_unique<std::stop_callback<std::function<void()>>>(
       request.left, [this, id] { deps_.loop.post([this, id] { deps_.dispatcher.cancel(id); }); });
+}
+
+/// What is committed to is paid for, and ends in its receipt all the same.
+void Answers::expire(OrderId id, std::int64_t timeout_ms) {
+  const auto found = waiting_.find(id);
+  if (found == waiting_.end()) return;
+  const InferDone done = std::exchange(found->second.done, {});
+  deps_.dispatcher.cancel(id);
+  done(core::fail(ErrorCode::kDeadlineExceeded, "Request timeout expired: no answer within {} ms",
+                  timeout_ms));
 }
 
 bool Answers::submit_again(const ReceiptRecord& old) {
@@ -122,7 +135,7 @@ void Answers::end(Waiting& waiting, Result<InferResponse> response) {
     return deps_.events.push(event::Replaced{*waiting.replaces, response.has_value()});
   }
   if (!response) deps_.till.release(waiting.account, 1);
-  waiting.done(std::move(response));
+  if (waiting.done) waiting.done(std::move(response));
 }
 
 void Answers::replace(const core::Digest& old, const ReceiptRecord& now) {

@@ -19,6 +19,7 @@ struct InferRequest {
   std::vector<std::string> outputs;  // that are wanted; the model must have them
   std::stop_token left = {};         // asked to stop: nobody waits for the answer
   core::Digest draw_commitment{};    // its consumer's, as in protocol::Job
+  std::int64_t timeout_ms = 0;  // after so long nobody waits for the answer; 0: as long as it takes
   /// Asked once, before anything is done that costs: whether the model's answer can be given.
   std::function<core::Result<void>(const ModelVersion&)> check = {};
 };
@@ -60,13 +61,14 @@ class Answers {
   struct Waiting {
     std::string account;
     ModelVersion model;
-    InferDone done;                        // of a consumer; else
+    InferDone done;                        // of a consumer who has not been answered; else
     std::optional<core::Digest> replaces;  // this receipt
     std::unique_ptr<std::stop_callback<std::function<void()>>> left = {};
   };
 
   core::Result<Order> order_for(InferRequest& request);
   core::Result<void> admit(const std::string& account);
+  void expire(OrderId id, std::int64_t timeout_ms);
   void end(Waiting& waiting, core::Result<InferResponse> response);
   void resubmit(const ReceiptRecord& old, tensor::NamedTensors inputs);
   void read_and_submit(const ReceiptRecord& old);

@@ -4,6 +4,7 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/api.hpp>
+#include <commensal/serve/http/openapi.hpp>
 
 namespace commensal::http {
 
@@ -17,9 +18,7 @@ constexpr std::size_t kEncodedBytesMin = 256;  // of an answer: less gets hardly
 core::Result<const Route*> find_route(std::string_view method,
                                       const std::vector<std::string>& segments, Params& params,
                                       std::string& allowed) {
-  for (const std::span<const Route> table :
-       {inference_routes(), repository_routes(), management_routes(), money_routes(),
-        claim_routes(), rollout_routes(), case_routes()}) {
+  for (const std::span<const Route> table : all_routes()) {
     for (const Route& route : table) {
       if (!match_path(route.pattern, segments, params)) continue;
       if (route.method == method || (route.method == "GET" && method == "HEAD")) return &route;
@@ -91,6 +90,11 @@ Reply encoding(const Services& services, const CallPtr& call, Reply reply) {
 }
 
 }  // namespace
+
+std::array<std::span<const Route>, kRouteTables> all_routes() {
+  return {inference_routes(), repository_routes(), management_routes(), money_routes(),
+          claim_routes(),     rollout_routes(),    case_routes(),       openapi_routes()};
+}
 
 std::int64_t body_bytes_max(const Call& call) {
   const bool is_json = call.route->is_json_or_split && !call.json_bytes;

@@ -67,6 +67,9 @@ std::span<const Route> money_routes();
 std::span<const Route> claim_routes();
 std::span<const Route> rollout_routes();
 std::span<const Route> case_routes();
+/// Those, and openapi.hpp's.
+inline constexpr std::size_t kRouteTables = 8;
+std::array<std::span<const Route>, kRouteTables> all_routes();
 
 /// Step one: finds the route and the account. HEAD is served as GET. `done` gets the call that
 /// handle() goes on with once its body is there, or the refusal; on this thread or on the loop.

@@ -145,7 +145,9 @@ core::Result<void> check_answer(const ModelVersion& model, const InferBody& body
   std::vector<OutputPort> outputs;
   std::int64_t held = 0;
   for (const gateway::ModelPort& port : model.outputs) {
-    outputs.push_back({port.name, known_type(port.declared)});
+    const auto wanted = std::ranges::find(body.outputs, port.name, &RequestedOutput::name);
+    const bool is_classified = wanted != body.outputs.end() && wanted->classes > 0;
+    outputs.push_back({port.name, is_classified ? std::nullopt : known_type(port.declared)});
     if (outputs.back().type) held += outputs.back().type->bytes();
   }
   COMMENSAL_ASSIGN(const AnswerBytes least, answer_bytes_min(outputs, body));

@@ -3,10 +3,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <commensal/base/protocol/encoding.hpp>
+#include <commensal/compute/tensor/elements.hpp>
 #include <commensal/compute/tensor/float16.hpp>
 #include <commensal/compute/tensor/small.hpp>
 #include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/serve/http/json_elements.hpp>
+#include <commensal/serve/http/oip.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -81,6 +84,23 @@ bool read_element(std::string_view text, T& out) {
   }
 }
 
+tl::unexpected<core::Error> wrong_count(const TensorType& type, std::string_view count) {
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "the shape {} has {} elements, \"data\" holds {}", type.shape.text(),
+                    type.shape.elements(), count);
+}
+
+/// Calls item() with the cursor at each element of an array, flat or nested.
+template <class Item>
+core::Result<void> each_element(JsonCursor& cursor, Item item, int level = 1) {
+  if (level > limits::kRankMax)
+    return core::fail(core::ErrorCode::kInvalidArgument, "arrays are nested more than {} deep",
+                      limits::kRankMax);
+  return cursor.array([&]() -> core::Result<void> {
+    return cursor.at_array() ? each_element(cursor, item, level + 1) : item();
+  });
+}
+
 template <class T>
 class ElementReader {
  public:
@@ -93,35 +113,23 @@ class ElementReader {
     values_->resize(static_cast<std::size_t>(count) * sizeof(T));
   }
 
-  core::Result<void> read_array(int level) {
-    if (level > limits::kRankMax)
-      return core::fail(core::ErrorCode::kInvalidArgument, "arrays are nested more than {} deep",
-                        limits::kRankMax);
-    return cursor_.array([&]() -> core::Result<void> {
-      if (cursor_.at_array()) return read_array(level + 1);
-      const std::string_view text = cursor_.token();
-      T value{};
-      if (!read_element(text, value)) return refuse(text);
-      if (count_ >= type_.shape.elements()) return wrong_count("more");
-      std::memcpy(values_->data() + static_cast<std::size_t>(count_) * sizeof(T), &value,
-                  sizeof(T));
-      ++count_;
-      return {};
-    });
+  core::Result<void> read() {
+    const std::string_view text = cursor_.token();
+    T value{};
+    if (!read_element(text, value)) return refuse(text);
+    if (count_ >= type_.shape.elements()) return wrong_count(type_, "more");
+    std::memcpy(values_->data() + static_cast<std::size_t>(count_) * sizeof(T), &value, sizeof(T));
+    ++count_;
+    return {};
   }
 
   core::Result<Tensor> finish() {
-    if (count_ != type_.shape.elements()) return wrong_count(fmt::format("{}", count_));
+    if (count_ != type_.shape.elements()) return wrong_count(type_, fmt::format("{}", count_));
     const core::ByteView view(*values_);
     return Tensor::view_of(type_, view.first(static_cast<std::size_t>(type_.bytes())), values_);
   }
 
  private:
-  tl::unexpected<core::Error> wrong_count(std::string_view count) const {
-    return core::fail(core::ErrorCode::kInvalidArgument,
-                      "the shape {} has {} elements, \"data\" holds {}", type_.shape.text(),
-                      type_.shape.elements(), count);
-  }
   tl::unexpected<core::Error> refuse(std::string_view text) const {
     return core::fail(core::ErrorCode::kInvalidArgument, "\"data\": '{}' is no {}",
                       text.substr(0, 32), tensor::traits(type_.dtype).oip);
@@ -132,6 +140,29 @@ class ElementReader {
   std::shared_ptr<core::Bytes> values_ = std::make_shared<core::Bytes>();
   std::int64_t count_ = 0;
 };
+
+core::Result<Tensor> read_strings(JsonCursor& cursor, const TensorType& type) {
+  const auto bytes = std::make_shared<std::string>();
+  std::vector<std::size_t> ends;
+  COMMENSAL_TRY(each_element(cursor, [&]() -> core::Result<void> {
+    COMMENSAL_ASSIGN(const std::string text, cursor.string());
+    if (std::ssize(ends) >= type.shape.elements()) return wrong_count(type, "more");
+    *bytes += text;
+    ends.push_back(bytes->size());
+    return {};
+  }));
+  COMMENSAL_TRY(cursor.end());
+  if (std::ssize(ends) != type.shape.elements())
+    return wrong_count(type, std::to_string(ends.size()));
+  std::vector<std::string_view> strings;
+  strings.reserve(ends.size());
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    strings.push_back(std::string_view(*bytes).substr(begin, end - begin));
+    begin = end;
+  }
+  return Tensor::of_string_views(type.shape, std::move(strings), {bytes});
+}
 
 /// The longest text of one element: sign, digits, point, exponent.
 template <class T>
@@ -166,6 +197,11 @@ char* write_element(char* at, T value) {
 /// Hands out the texts of the elements, a comma behind each, some at a time, until `take` is false.
 template <class Take>
 void each_text(const Tensor& tensor, Take take) {
+  if (tensor.dtype() == tensor::DType::kString) {
+    for (const std::string_view text : tensor.strings())
+      if (!take(json_quote(text) + ',')) return;
+    return;
+  }
   tensor::with_type(tensor.dtype(), [&]<class T>() {
     constexpr std::size_t kBatch = 256;
     std::array<char, kBatch*(chars_max<T>() + 1)> text;
@@ -184,30 +220,46 @@ void each_text(const Tensor& tensor, Take take) {
 }  // namespace
 
 core::Result<Tensor> read_json_elements(std::string_view array, const TensorType& type) {
+  JsonCursor cursor(array);
+  if (type.dtype == tensor::DType::kString) return read_strings(cursor, type);
   const bool is_number = tensor::with_type(type.dtype, []<class T>() { return !kIsStorage<T>; });
   if (!is_number)
     return core::fail(core::ErrorCode::kInvalidArgument,
                       "{} has no JSON form: send it as binary data",
                       tensor::traits(type.dtype).oip);
-  JsonCursor cursor(array);
   return tensor::with_type(type.dtype, [&]<class T>() -> core::Result<Tensor> {
     ElementReader<T> reader(cursor, type, array.size());
-    COMMENSAL_TRY(reader.read_array(1));
+    COMMENSAL_TRY(each_element(cursor, [&] { return reader.read(); }));
     COMMENSAL_TRY(cursor.end());
     return reader.finish();
   });
 }
 
 std::int64_t json_elements_bytes_min(const TensorType& type) {
-  const std::int64_t shortest = type.dtype == tensor::DType::kBool ? 4 : 1;  // "true"; "0"
+  const std::int64_t shortest = type.dtype == tensor::DType::kBool     ? 4   // true
+                                : type.dtype == tensor::DType::kString ? 2   // ""
+                                                                       : 1;  // 0
   const std::int64_t count = type.shape.elements();
   return 2 + count * (shortest + 1) - (count > 0);
 }
 
-std::int64_t json_elements_bytes_max(const TensorType& type) {
-  return tensor::with_type(type.dtype, [&]<class T>() -> std::int64_t {
-    return 2 + type.shape.elements() * static_cast<std::int64_t>(chars_max<T>() + 1);
+std::int64_t json_elements_bytes_max(const Tensor& tensor) {
+  if (tensor.dtype() == tensor::DType::kString) {
+    constexpr std::int64_t kEscapedMax = 6;                  // \u0000
+    return 2 + kEscapedMax * tensor::encoded_bytes(tensor);  // lengths: more than quotes and comma
+  }
+  return tensor::with_type(tensor.dtype(), [&]<class T>() -> std::int64_t {
+    return 2 + tensor.elements() * static_cast<std::int64_t>(chars_max<T>() + 1);
   });
+}
+
+core::Result<void> check_json_form(const Tensor& tensor) {
+  if (tensor.dtype() != tensor::DType::kString ||
+      std::ranges::all_of(tensor.strings(), protocol::is_utf8))
+    return {};
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "a string is not UTF-8, which JSON cannot hold: ask for binary outputs "
+                    "(\"parameters\":{{\"binary_data_output\":true}})");
 }
 
 std::int64_t json_elements_bytes(const Tensor& tensor, std::int64_t most) {

@@ -27,7 +27,8 @@ core::Result<SplitBody> split_body(core::ByteView body,
                                    const std::optional<std::string>& json_bytes);
 
 /// `json_bytes` is the Inference-Header-Content-Length: so many bytes of JSON, then the binary
-/// parts in the order of their inputs. Absent: the body is JSON. Elements are copied out of `body`.
+/// parts in the order of their inputs; 0: all of it is the only input. Absent: the body is JSON.
+/// Elements are copied out of `body`.
 /// Error: kInvalidArgument, one line.
 core::Result<InferBody> read_infer_body(core::ByteView body,
                                         const std::optional<std::string>& json_bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/http/json_elements.hpp>
 #include <commensal/serve/http/oip.hpp>
 #include <iterator>
@@ -61,7 +62,7 @@ core::Result<AnswerBytes> bytes_of(const InferAnswer& answer, const InferBody& r
     if (place != nullptr) {
       bytes.json += kFrameBytes + kQuotedMax * std::ssize(place->region);
     } else if (binary) {
-      bytes.binary += std::ssize(output->value.bytes());
+      bytes.binary += tensor::encoded_bytes(output->value);
     } else {
       bytes.json += json_of(output->value, limits::kHttpJsonBytesMax - bytes.json);
     }
@@ -78,12 +79,13 @@ void append_output(std::string& out, const Chosen<tensor::NamedTensor>& chosen) 
     fmt::format_to(std::back_inserter(out),
                    R"("parameters":{{"shared_memory_region":{},"shared_memory_offset":{},)"
                    R"("shared_memory_byte_size":{}}}}})",
-                   json_quote(chosen.place->region), chosen.place->offset, value.bytes().size());
+                   json_quote(chosen.place->region), chosen.place->offset,
+                   tensor::encoded_bytes(value));
     return;
   }
   if (chosen.binary) {
     fmt::format_to(std::back_inserter(out), R"("parameters":{{"binary_data_size":{}}}}})",
-                   value.bytes().size());
+                   tensor::encoded_bytes(value));
     return;
   }
   out += "\"data\":";
@@ -122,7 +124,7 @@ core::Result<AnswerBytes> answer_bytes_min(const std::vector<OutputPort>& output
 
 core::Result<AnswerBytes> answer_bytes_max(const InferAnswer& answer, const InferBody& request) {
   return bytes_of(answer, request, [](const tensor::Tensor& value, std::int64_t) {
-    return json_elements_bytes_max(value.type());
+    return json_elements_bytes_max(value);
   });
 }
 
@@ -134,6 +136,12 @@ core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer, const 
                                                const AnswerBytes& bytes) {
   COMMENSAL_TRY(check_json(bytes));
   COMMENSAL_ASSIGN(const auto chosen, choose(answer.outputs, request));
+  for (const auto& [output, binary, place] : chosen) {
+    if (binary || place != nullptr) continue;
+    const auto checked = check_json_form(output->value);
+    if (!checked)
+      return core::in_context(fmt::format("output '{}'", output->name), checked.error());
+  }
   EncodedAnswer encoded;
   std::string& out = encoded.text;
   out.reserve(static_cast<std::size_t>(bytes.sum()));
@@ -156,7 +164,7 @@ core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer, const 
   }
   encoded.json_bytes = out.size();
   for (const auto& [output, binary, place] : chosen)
-    if (binary) out += core::as_text(output->value.bytes());
+    if (binary) tensor::append_encoded(out, output->value);
   return encoded;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/serve/http/json_elements.hpp>
 #include <commensal/serve/http/oip.hpp>
@@ -24,16 +25,10 @@ struct InputText {
   std::optional<oip::Place> place;
 };
 
-/// Parameters that would change the answer and are not offered here; all other unknown ones are
-/// ignored, as the protocol asks.
-constexpr std::string_view kRefusedParameters[] = {"classification"};
-
+/// Unknown ones are ignored, as the protocol asks.
 template <class Take>
 core::Result<void> read_parameters(JsonCursor& cursor, Take take) {
   return cursor.object([&](std::string_view key) -> core::Result<void> {
-    for (const std::string_view refused : kRefusedParameters)
-      if (key == refused)
-        return core::fail(ErrorCode::kInvalidArgument, "the parameter '{}' is not supported", key);
     COMMENSAL_ASSIGN(const bool taken, take(key));
     if (!taken) COMMENSAL_TRY(cursor.value());
     return {};
@@ -114,9 +109,12 @@ core::Result<RequestedOutput> read_output(JsonCursor& cursor) {
       return read_parameters(cursor, [&](std::string_view name) -> core::Result<bool> {
         COMMENSAL_ASSIGN(const bool is_place, read_place(cursor, name, output.place));
         if (is_place) return true;
-        if (name != "binary_data") return false;
-        COMMENSAL_ASSIGN(output.binary, cursor.boolean());
-        return true;
+        if (name == "binary_data") {
+          COMMENSAL_ASSIGN(output.binary, cursor.boolean());
+        } else if (name == "classification") {
+          COMMENSAL_ASSIGN(output.classes, cursor.integer());
+        }
+        return name == "binary_data" || name == "classification";
       });
     } else {
       COMMENSAL_TRY(cursor.value());
@@ -177,6 +175,14 @@ core::Result<std::vector<InputText>> read_head(std::string_view json, InferBody&
       return read_parameters(cursor, [&](std::string_view name) -> core::Result<bool> {
         COMMENSAL_ASSIGN(const bool is_of_sequence, read_sequence(cursor, name, body.sequence));
         if (is_of_sequence) return true;
+        if (name == "timeout") {
+          COMMENSAL_ASSIGN(body.timeout_us, cursor.integer());
+          if (body.timeout_us < 0)
+            return core::fail(ErrorCode::kInvalidArgument,
+                              "the parameter 'timeout' is {}: expected microseconds, 0 or more",
+                              body.timeout_us);
+          return true;
+        }
         if (name == "commensal_draw_commitment") {
           COMMENSAL_ASSIGN(const std::string text, cursor.string());
           COMMENSAL_ASSIGN(body.draw_commitment, core::digest_from_hex(text));
@@ -211,16 +217,12 @@ core::Result<Tensor> read_tensor(const InputText& input, core::ByteView& binary)
     return core::fail(ErrorCode::kInvalidArgument,
                       "one of \"data\" and the parameter \"binary_data_size\" is needed");
   if (!input.binary_bytes) return read_json_elements(input.data, type);
-  if (*input.binary_bytes != type.bytes())
-    return core::fail(ErrorCode::kInvalidArgument, "{} has {} bytes, binary_data_size says {}",
-                      type.text(), type.bytes(), *input.binary_bytes);
-  if (std::cmp_less(binary.size(), type.bytes()))
+  if (*input.binary_bytes < 0 || std::cmp_less(binary.size(), *input.binary_bytes))
     return core::fail(ErrorCode::kInvalidArgument,
-                      "{} of binary data are left in the body, {} has {}", binary.size(),
-                      type.text(), type.bytes());
-  const auto size = static_cast<std::size_t>(type.bytes());
-  const Tensor tensor = Tensor::copy_of(type, binary.first(size));
-  COMMENSAL_TRY(tensor::check_elements(type.dtype, tensor.bytes()));
+                      "{} bytes of binary data are left in the body, binary_data_size says {}",
+                      binary.size(), *input.binary_bytes);
+  const auto size = static_cast<std::size_t>(*input.binary_bytes);
+  COMMENSAL_ASSIGN(Tensor tensor, tensor::decoded_copy(type, binary.first(size)));
   binary = binary.subspan(size);
   return tensor;
 }
@@ -255,8 +257,13 @@ core::Result<SplitBody> split_body(core::ByteView body,
 
 core::Result<InferBody> read_infer_body(core::ByteView body,
                                         const std::optional<std::string>& json_bytes) {
-  COMMENSAL_ASSIGN(const SplitBody parts, split_body(body, json_bytes));
   InferBody request;
+  if (json_bytes == "0") {
+    request.raw = std::make_shared<const core::Bytes>(body.begin(), body.end());
+    request.binary_outputs = true;
+    return request;
+  }
+  COMMENSAL_ASSIGN(const SplitBody parts, split_body(body, json_bytes));
   COMMENSAL_ASSIGN(const std::vector<InputText> inputs, read_head(parts.json, request));
   core::ByteView binary = parts.binary;
   for (const InputText& input : inputs) {

@@ -113,7 +113,18 @@ TEST(OipRequest, RefusesWhatIsNoRequestInOneLine) {
        {},
        "is needed"},
       {"unknown type", with_input(R"("datatype":"FP31","shape":[1],"data":[1])"), {}, "'FP31'"},
-      {"strings", with_input(R"("datatype":"BYTES","shape":[1],"data":["a"])"), {}, "'BYTES'"},
+      {"number for a string",
+       with_input(R"("datatype":"BYTES","shape":[1],"data":[1])"),
+       {},
+       "expected a string"},
+      {"strings missing",
+       with_input(R"("datatype":"BYTES","shape":[2],"data":["a"])"),
+       {},
+       "\"data\" holds 1"},
+      {"strings too many",
+       with_input(R"("datatype":"BYTES","shape":[1],"data":["a","b"])"),
+       {},
+       "\"data\" holds more"},
       {"half as JSON", with_input(R"("datatype":"FP16","shape":[1],"data":[1])"), {}, "binary"},
   });
 }
@@ -172,21 +183,20 @@ TEST(OipRequest, RefusesBinaryPartsThatDoNotFit) {
       {"shared memory", with_input(R"("parameters":{"shared_memory_region":7})"), {}, "expected"},
       {"sequence", R"({"parameters":{"sequence_start":1}})", {}, "expected"},
       {"binary without header", four + "1234", {}, "expected the end"},
-      {"binary missing", four, {}, "of binary data are left"},
-      {"binary truncated", four + "123", four.size(), "3 of binary data are left"},
+      {"binary missing", four, {}, "0 bytes of binary data are left"},
+      {"binary truncated", four + "123", four.size(), "3 bytes of binary data are left"},
       {"binary too long", four + "12345", four.size(), "1 bytes follow"},
       {"binary lies",
        with_input(R"("datatype":"FP32","shape":[2],)"
-                  R"("parameters":{"binary_data_size":4})"),
+                  R"("parameters":{"binary_data_size":0})"),
        {},
-       "has 8 bytes, binary_data_size says 4"},
+       "0 bytes, expected 8 for float32[2]"},
       {"binary negative",
        with_input(R"("datatype":"FP32","shape":[2],)"
                   R"("parameters":{"binary_data_size":-8})"),
        {},
        "binary_data_size says -8"},
       {"header beyond body", four, four.size() + 1, "Inference-Header-Content-Length"},
-      {"header zero", four, 0, "Inference-Header-Content-Length"},
   });
   EXPECT_FALSE(read_infer_body(core::as_bytes(four), "12x"));
   EXPECT_FALSE(read_infer_body(core::as_bytes(four), "-1"));
@@ -314,7 +324,7 @@ TEST(JsonElements, AreNoLongerThanTheirBound) {
   const auto expect_fits = [](const Tensor& tensor) {
     std::string text;
     append_json_elements(text, tensor);
-    const auto most = static_cast<std::size_t>(json_elements_bytes_max(tensor.type()));
+    const auto most = static_cast<std::size_t>(json_elements_bytes_max(tensor));
     EXPECT_LE(text.size(), most) << tensor.type().text();
     EXPECT_GE(text.size() + static_cast<std::size_t>(tensor.shape().elements()), most)
         << tensor.type().text();  // by a character: the longest are among them
@@ -327,6 +337,12 @@ TEST(JsonElements, AreNoLongerThanTheirBound) {
     expect_fits(Tensor::of<T>({std::ssize(values)}, std::span<const T>(values)));
   };
   all({-1.13799526e-26f});
+  const Tensor strings = Tensor::of_strings({3}, {std::string(5, '\0'), "\"", "plain"});
+  std::string text;
+  append_json_elements(text, strings);
+  EXPECT_LE(std::ssize(text), json_elements_bytes_max(strings));
+  EXPECT_GE(std::ssize(text), json_elements_bytes_min(strings.type()));
+  EXPECT_EQ(json_elements_bytes(strings, 1 << 20), std::ssize(text));
   all({-2.2250738585072014e-308, -1.7976931348623157e+308});
   all({std::int8_t{-128}});
   all({std::uint8_t{255}});

@@ -2,6 +2,7 @@
 // Between what a client sends and gets, and what the model takes and makes.
 #include <algorithm>
 #include <charconv>
+#include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/oip/model_config.hpp>
 
 namespace commensal::oip {
@@ -95,7 +96,56 @@ Result<Tensor> control_tensor(const Control& control, const Sequence& sequence, 
               control.input);
 }
 
+/// Dimensions of `count` elements, one of which may be free; nothing: there are none such.
+std::optional<Dims> deduced(Dims dims, std::int64_t count) {
+  const auto free = std::ranges::find_if(dims, [](std::int64_t dim) { return dim < 0; });
+  std::int64_t known = 1;
+  for (const std::int64_t dim : dims) {
+    if (dim < 0) continue;
+    if (__builtin_mul_overflow(known, dim, &known)) return std::nullopt;
+  }
+  if (free == dims.end()) return known == count ? std::optional(dims) : std::nullopt;
+  if (known == 0 || count % known != 0) return std::nullopt;
+  *free = count / known;
+  return dims;
+}
+
 }  // namespace
+
+Result<tensor::NamedTensor> only_input(const ModelConfig& config,
+                                       const gateway::ModelVersion& model,
+                                       std::shared_ptr<const core::Bytes> raw) {
+  if (config.inputs.size() != 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a raw request needs a model of one input, '{}' has {}: send JSON, or binary data "
+                "behind a JSON head",
+                model.name, config.inputs.size());
+  }
+  const PortConfig& port = config.inputs[0];
+  const auto declared = std::ranges::find(model.inputs, port.name, &gateway::ModelPort::name);
+  const tensor::DType dtype = declared->declared.dtype;
+  Dims dims = port.dims;
+  const bool is_free = std::ranges::any_of(dims, [](std::int64_t dim) { return dim < 0; });
+  if (config.batch_max > 0) dims.insert(dims.begin(), is_free ? 1 : -1);
+  const auto size = std::max<std::int64_t>(tensor::traits(dtype).size, 1);
+  const std::int64_t count = dtype == tensor::DType::kString ? 1 : std::ssize(*raw) / size;
+  const auto found = std::ranges::count_if(dims, [](std::int64_t dim) { return dim < 0; }) > 1
+                         ? std::nullopt
+                         : deduced(dims, count);
+  const auto shape = found ? Shape::of(*found) : Result<Shape>();
+  if (!found || !shape) {
+    return fail(ErrorCode::kInvalidArgument,
+                "input '{}': {} bytes say no shape of {}[{}] with at most one free dimension",
+                port.name, raw->size(), tensor::traits(dtype).oip, fmt::join(dims, ","));
+  }
+  if (dtype == tensor::DType::kString) {
+    const std::vector<std::string_view> one = {core::as_text(*raw)};
+    return tensor::NamedTensor{port.name, Tensor::of_string_views(*shape, one, {std::move(raw)})};
+  }
+  auto made = tensor::decoded({dtype, *shape}, *raw, raw);
+  if (!made) return core::in_context(fmt::format("input '{}'", port.name), made.error());
+  return tensor::NamedTensor{port.name, *std::move(made)};
+}
 
 Result<void> fit_inputs(const ModelConfig& config, const std::string& model,
                         const Sequence& sequence, tensor::NamedTensors& inputs) {

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/compute/tensor/elements.hpp>
+#include <commensal/serve/oip/classification.hpp>
 #include <commensal/serve/oip/infer.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
@@ -12,6 +14,8 @@ namespace {
 struct Trip {
   gateway::InferRequest order;
   Sequence sequence;
+  std::vector<RequestedOutput> classified;
+  std::string line;
   gateway::InferDone done;
   Statistics::Key model = {};
   Configs::Ptr config = {};
@@ -19,7 +23,20 @@ struct Trip {
   std::int64_t since_ns = 0;
 };
 
-/// As its model is served. Error: kNotFound, fit_inputs'.
+/// That what is to be classified has classes.
+core::Result<void> check_classes(const std::vector<RequestedOutput>& classified,
+                                 const gateway::ModelVersion& model) {
+  for (const RequestedOutput& one : classified) {
+    const auto port = std::ranges::find(model.outputs, one.name, &gateway::ModelPort::name);
+    if (port == model.outputs.end() || has_classes(port->declared.dtype)) continue;
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "output '{}': {} has no classes, expected numbers", one.name,
+                      tensor::traits(port->declared.dtype).oip);
+  }
+  return {};
+}
+
+/// As its model is served. Error: kNotFound, fit_inputs', check_classes'.
 core::Result<void> fit(const Services& services, Trip& trip) {
   gateway::ModelHub& hub = services.gateway.hub();
   gateway::InferRequest& order = trip.order;
@@ -28,15 +45,21 @@ core::Result<void> fit(const Services& services, Trip& trip) {
   trip.model = {model.name, model.version};
   COMMENSAL_ASSIGN(trip.config, services.serving.configs.of(hub, model));
   COMMENSAL_TRY(fit_inputs(*trip.config, order.model, trip.sequence, order.inputs));
+  COMMENSAL_TRY(check_classes(trip.classified, model));
   const bool is_batched = trip.config->batch_max > 0 && !order.inputs.empty();
   if (is_batched) trip.ended.rows = static_cast<std::uint64_t>(order.inputs[0].value.shape()[0]);
   return {};
 }
 
+/// Strings are all of their place, of others the type says how many there are.
+std::int64_t bytes_of(const PlacedInput& input) {
+  return input.type.dtype == tensor::DType::kString ? input.from.bytes : input.type.bytes();
+}
+
 /// Copies what the client has put into shared memory: it may change it meanwhile.
 core::Result<void> read_places(const Services& services, Asker& asker, InferBody& body) {
   for (const PlacedInput& input : body.placed) {
-    const std::int64_t bytes = input.type.bytes();
+    const std::int64_t bytes = bytes_of(input);
     if (bytes > limits::kHttpBodyBytesMax) {
       return core::fail(core::ErrorCode::kResourceExhausted, "input '{}' has {} bytes, at most {}",
                         input.name, bytes, limits::kHttpBodyBytesMax);
@@ -44,20 +67,49 @@ core::Result<void> read_places(const Services& services, Asker& asker, InferBody
     COMMENSAL_TRY(asker.memory.set(asker.memory.bytes() + bytes));
     const auto copy = std::make_shared<core::Bytes>(static_cast<std::size_t>(bytes));
     COMMENSAL_TRY(services.serving.memory.read(asker.account.name, input.from, *copy));
-    COMMENSAL_TRY(tensor::check_elements(input.type.dtype, *copy));
-    body.inputs.push_back({input.name, tensor::Tensor::view_of(input.type, *copy, copy)});
+    auto value = tensor::decoded(input.type, *copy, copy);
+    if (!value) return core::in_context(fmt::format("input '{}'", input.name), value.error());
+    body.inputs.push_back({input.name, *std::move(value)});
   }
   body.placed.clear();
   return {};
 }
 
-void end(const Services& services, Trip& trip, core::Result<gateway::InferResponse> response) {
-  trip.ended.is_success = response.has_value();
-  trip.ended.wall_ms = services.clock.wall_ms();
-  trip.ended.inferred_ns = services.clock.monotonic_ns() - trip.since_ns;
-  if (!trip.model.first.empty()) services.serving.statistics.add(trip.model, trip.ended);
-  if (response) fit_outputs(*trip.config, response->outputs);
-  trip.done(std::move(response));
+/// Outputs as they are asked for. Takes as long as reading their elements.
+core::Result<gateway::InferResponse> classify_all(const Trip& trip,
+                                                  gateway::InferResponse response) {
+  for (const RequestedOutput& one : trip.classified) {
+    const auto output = std::ranges::find(response.outputs, one.name, &tensor::NamedTensor::name);
+    const auto port = std::ranges::find(trip.config->outputs, one.name, &PortConfig::name);
+    if (output == response.outputs.end() || port == trip.config->outputs.end()) continue;
+    const auto label = [&labels = port->labels](std::int64_t index) {
+      return std::cmp_less(index, labels.size()) ? labels[static_cast<std::size_t>(index)] : "";
+    };
+    COMMENSAL_ASSIGN(output->value,
+                     classify(output->value, one.classes, trip.config->batch_max > 0, label));
+    output->root.reset();
+  }
+  return response;
+}
+
+void end(const Services& services, const std::shared_ptr<Trip>& trip,
+         core::Result<gateway::InferResponse> response) {
+  trip->ended.is_success = response.has_value();
+  trip->ended.wall_ms = services.clock.wall_ms();
+  trip->ended.inferred_ns = services.clock.monotonic_ns() - trip->since_ns;
+  if (!trip->model.first.empty()) services.serving.statistics.add(trip->model, trip->ended);
+  if (response) fit_outputs(*trip->config, response->outputs);
+  if (!response || trip->classified.empty()) return trip->done(std::move(response));
+  services.heavy->post(trip->line, [&services, trip, response = *std::move(response)] {
+    auto made = classify_all(*trip, response);
+    services.turns->post(trip->line, [trip, made = std::move(made)] { trip->done(made); });
+  });
+}
+
+/// No shorter than was said.
+std::int64_t timeout_ms_of(const InferBody& body) {
+  return std::min(body.timeout_us / 1000 + (body.timeout_us % 1000 > 0 ? 1 : 0),
+                  limits::kInferTimeoutMsMax);
 }
 
 void begin(const Services& services, Asker& asker, InferRequest request, gateway::InferDone done) {
@@ -71,23 +123,51 @@ void begin(const Services& services, Asker& asker, InferRequest request, gateway
                                             .outputs = {},
                                             .left = std::move(request.left),
                                             .draw_commitment = request.body.draw_commitment,
+                                            .timeout_ms = timeout_ms_of(request.body),
                                             .check = std::move(request.check)},
                                   .sequence = std::move(request.body.sequence),
+                                  .classified = {},
+                                  .line = asker.line,
                                   .done = std::move(done),
                                   .since_ns = services.clock.monotonic_ns()});
   receipt::take_roots(trip->order.inputs);
   for (RequestedOutput& output : request.body.outputs) {
-    trip->order.outputs.push_back(std::move(output.name));
+    trip->order.outputs.push_back(output.name);
+    if (output.classes > 0) trip->classified.push_back(std::move(output));
   }
   services.turns->post(asker.line, [&services, trip] {
     const std::int64_t now_ns = services.clock.monotonic_ns();
     trip->ended.queued_ns = now_ns - std::exchange(trip->since_ns, now_ns);
     const auto fits = fit(services, *trip);
-    if (!fits) return end(services, *trip, tl::unexpected(fits.error()));
-    services.gateway.infer(std::move(trip->order),
-                           [&services, trip](core::Result<gateway::InferResponse> response) {
-                             end(services, *trip, std::move(response));
-                           });
+    if (!fits) return end(services, trip, tl::unexpected(fits.error()));
+    const auto ended = [&services, trip](core::Result<gateway::InferResponse> response) {
+      end(services, trip, std::move(response));
+    };
+    services.infer ? services.infer(std::move(trip->order), ended)
+                   : services.gateway.infer(std::move(trip->order), ended);
+  });
+}
+
+/// Of a request that is its only input's elements, the model says which and of what shape.
+void begin_raw(const Services& services, std::shared_ptr<Asker> asker, InferRequest request,
+               gateway::InferDone done) {
+  const std::string line = asker->line;
+  services.turns->post(line, [&services, asker = std::move(asker), request = std::move(request),
+                              done = std::move(done)]() mutable {
+    auto input = [&]() -> core::Result<tensor::NamedTensor> {
+      gateway::ModelHub& hub = services.gateway.hub();
+      COMMENSAL_ASSIGN(const gateway::ModelVersion model,
+                       hub.find(asker->asker(), request.model, request.version));
+      COMMENSAL_ASSIGN(const auto config, services.serving.configs.of(hub, model));
+      return only_input(*config, model, std::exchange(request.body.raw, nullptr));
+    }();
+    if (!input) return done(tl::unexpected(input.error()));
+    request.body.inputs = {*std::move(input)};
+    const std::string line = asker->line;
+    services.heavy->post(
+        line, [&services, asker, request = std::move(request), done = std::move(done)]() mutable {
+          begin(services, *asker, std::move(request), std::move(done));
+        });
   });
 }
 
@@ -100,18 +180,18 @@ core::Result<void> write_places(const Services& services, const Asker& asker,
     if (!one.place) continue;
     const auto found = std::ranges::find(outputs, one.name, &tensor::NamedTensor::name);
     if (found == outputs.end()) continue;  // refused before
-    COMMENSAL_TRY(
-        services.serving.memory.write(asker.account.name, *one.place, found->value.bytes()));
+    COMMENSAL_TRY(services.serving.memory.write(asker.account.name, *one.place,
+                                                tensor::encoded(found->value).bytes()));
   }
   return {};
 }
 
 void infer(const Services& services, std::shared_ptr<Asker> asker, InferRequest request,
            gateway::InferDone done) {
+  if (request.body.raw)
+    return begin_raw(services, std::move(asker), std::move(request), std::move(done));
   std::int64_t placed = 0;
-  for (const PlacedInput& input : request.body.placed) {
-    placed += input.type.bytes();
-  }
+  for (const PlacedInput& input : request.body.placed) placed += bytes_of(input);
   if (std::cmp_less(placed, limits::kHttpHeavyBytesMin)) {
     return begin(services, *asker, std::move(request), std::move(done));
   }

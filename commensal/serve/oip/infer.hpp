@@ -17,7 +17,7 @@ namespace commensal::oip {
 struct RequestedOutput {
   std::string name;
   std::optional<bool> binary = {};  // absent: as the request says for all
-  std::int64_t classes = 0;         // so many of its largest elements, as texts; 0: itself
+  std::int64_t classes = 0;  // so many of its largest elements, as texts (classify()); 0: itself
   std::optional<Place> place = {};  // where it is written, instead of into the answer
 };
 
@@ -32,10 +32,12 @@ struct InferBody {
   std::string id;
   tensor::NamedTensors inputs;
   std::vector<PlacedInput> placed;
-  std::vector<RequestedOutput> outputs;  // empty: all
+  std::shared_ptr<const core::Bytes> raw;  // the elements of the only input, or null
+  std::vector<RequestedOutput> outputs;    // empty: all
   bool binary_outputs = false;
   core::Digest draw_commitment{};  // as in protocol::Job; zero: none was sent
   Sequence sequence;
+  std::int64_t timeout_us = 0;  // after so long nobody waits for the answer; 0: as long as it takes
 };
 
 struct InferRequest {

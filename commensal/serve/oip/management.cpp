@@ -184,8 +184,8 @@ void server_metadata(const Services& services, AskerPtr, Question, Answer answer
   answer(text_of({{"name", services.serving.options.server_name},
                   {"version", core::kVersion},
                   {"extensions",
-                   {"binary_tensor_data", "model_configuration", "model_repository", "sequence",
-                    "statistics", "system_shared_memory"}}}));
+                   {"binary_tensor_data", "classification", "model_configuration",
+                    "model_repository", "sequence", "statistics", "system_shared_memory"}}}));
 }
 
 void server_ready(const Services& services, AskerPtr asker, Question, Answer answer) {

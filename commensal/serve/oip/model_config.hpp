@@ -70,6 +70,12 @@ struct Sequence {
 /// The model's inputs, of what a client sends. Error: kInvalidArgument.
 core::Result<void> fit_inputs(const ModelConfig& config, const std::string& model,
                               const Sequence& sequence, tensor::NamedTensors& inputs);
+/// The input of a client that sends its elements and nothing else: so many bytes of them; of a
+/// string, the only one, its own. One dimension that is free, or the batch, follows from them.
+/// Error: kInvalidArgument. Source: Triton, "Binary Tensor Data Extension", raw requests.
+core::Result<tensor::NamedTensor> only_input(const ModelConfig& config,
+                                             const gateway::ModelVersion& model,
+                                             std::shared_ptr<const core::Bytes> raw);
 /// What a client gets, of the model's outputs.
 void fit_outputs(const ModelConfig& config, tensor::NamedTensors& outputs);
 

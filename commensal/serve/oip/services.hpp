@@ -31,6 +31,9 @@ struct Services {
   /// take turns.
   std::shared_ptr<Turns> lists;
   Serving& serving;
+  /// Who computes, on the loop; nobody: the gateway. The laboratory measures others behind the same
+  /// faces.
+  std::function<void(gateway::InferRequest, gateway::InferDone)> infer = {};
 };
 
 }  // namespace commensal::oip

@@ -62,6 +62,7 @@ Call* Call::begin(const std::shared_ptr<Hall>& hall, grpc::GenericCallbackServer
 /// Each request of a stream counts as a call of its own.
 void Call::admit() {
   const auto turn = std::make_shared<Turn>(Turn{std::make_shared<oip::Asker>()});
+  turn->asker->left = left_;
   const oip::Credentials who{.authorization = authorization_,
                              .party = "@" + from_.network,  // no account is called so
                              .is_strangers = true,
@@ -161,7 +162,7 @@ void Call::run(const TurnPtr& turn, grpc::ByteBuffer message, bool is_compressed
     if (!whole) return answer(turn, tl::unexpected(whole.error()));
     message = *std::move(whole);
   }
-  method_->run({hall_->services, turn->asker, std::move(message), left_.get_token()},
+  method_->run({hall_->services, turn->asker, std::move(message)},
                [self = shared_from_this(), turn](core::Result<grpc::ByteBuffer> said) {
                  self->answer(turn, std::move(said));
                });

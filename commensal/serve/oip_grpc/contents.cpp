@@ -15,50 +15,9 @@ using tensor::DType;
 using tensor::Tensor;
 using tensor::TensorType;
 
-constexpr std::string_view kBytes = "BYTES";
-constexpr std::size_t kLengthBytes = 4;  // before each element of BYTES
-
-Result<DType> dtype_of(const std::string& name) {
-  if (name == kBytes) return DType::kString;
-  return tensor::dtype_from_oip(name);
-}
-
-std::string_view name_of(DType dtype) {
-  return dtype == DType::kString ? kBytes : tensor::traits(dtype).oip;
-}
-
-std::uint32_t length_at(std::string_view raw) {
-  std::uint32_t length = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i)
-    length |= std::uint32_t{static_cast<std::uint8_t>(raw[i])} << (8 * i);
-  return length;
-}
-
 tl::unexpected<core::Error> wrong_count(const TensorType& type, std::int64_t count) {
   return core::fail(ErrorCode::kInvalidArgument, "{} elements, the shape {} has {}", count,
                     type.shape.text(), type.shape.elements());
-}
-
-Result<Tensor> read_raw_strings(const TensorType& type, std::string_view raw, const Owner& owner) {
-  // Each takes four bytes at least: what is allocated is bounded by what was sent.
-  const auto wanted = static_cast<std::size_t>(type.shape.elements());
-  if (wanted > raw.size() / kLengthBytes)
-    return wrong_count(type, static_cast<std::int64_t>(raw.size() / kLengthBytes));
-  std::vector<std::string_view> values;
-  values.reserve(wanted);
-  while (!raw.empty()) {
-    const std::size_t length = raw.size() < kLengthBytes ? raw.size() : length_at(raw);
-    if (raw.size() < kLengthBytes || length > raw.size() - kLengthBytes)
-      return core::fail(ErrorCode::kInvalidArgument,
-                        "element {} of BYTES ends behind the raw contents: expected its length in "
-                        "{} bytes, little-endian, then its bytes",
-                        values.size(), kLengthBytes);
-    values.push_back(raw.substr(kLengthBytes, length));
-    raw.remove_prefix(kLengthBytes + length);
-    if (values.size() > wanted) return wrong_count(type, std::ssize(values));
-  }
-  if (values.size() != wanted) return wrong_count(type, std::ssize(values));
-  return Tensor::of_string_views(type.shape, std::move(values), {owner});
 }
 
 /// Where the elements of a type are, one by one.
@@ -70,7 +29,8 @@ Result<Tensor> convert(const TensorType& type, const Sent& sent) {
   for (const auto value : sent) {
     if constexpr (std::is_integral_v<T>) {
       if (!std::in_range<T>(value))
-        return core::fail(ErrorCode::kInvalidArgument, "{} is no {}", value, name_of(type.dtype));
+        return core::fail(ErrorCode::kInvalidArgument, "{} is no {}", value,
+                          tensor::traits(type.dtype).oip);
     }
     values.push_back(static_cast<T>(value));
   }
@@ -153,7 +113,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 Result<TensorType> type_of(const Input& input) {
-  const auto dtype = dtype_of(input.datatype());
+  const auto dtype = tensor::dtype_from_oip(input.datatype());
   if (!dtype)
     return core::fail(ErrorCode::kInvalidArgument, "the datatype '{}' is not supported",
                       input.datatype());
@@ -161,19 +121,6 @@ Result<TensorType> type_of(const Input& input) {
       const tensor::Shape shape,
       tensor::Shape::of({input.shape().data(), static_cast<std::size_t>(input.shape_size())}));
   return TensorType{*dtype, shape};
-}
-
-Result<Tensor> read_raw(const TensorType& type, const std::string& raw, const Owner& owner) {
-  if (type.dtype == DType::kString) return read_raw_strings(type, raw, owner);
-  if (std::ssize(raw) != type.bytes())
-    return core::fail(ErrorCode::kInvalidArgument, "{} raw bytes, {} has {}", raw.size(),
-                      type.text(), type.bytes());
-  const core::ByteView bytes = core::as_bytes(raw);
-  COMMENSAL_TRY(tensor::check_elements(type.dtype, bytes));
-  const auto at = reinterpret_cast<std::uintptr_t>(bytes.data());
-  const auto size = static_cast<std::uintptr_t>(tensor::traits(type.dtype).size);
-  if (at % size != 0) return Tensor::copy_of(type, bytes);
-  return Tensor::view_of(type, bytes, owner);
 }
 
 bool has_contents(const InferTensorContents& contents) {
@@ -185,11 +132,11 @@ Result<Tensor> read_contents(const TensorType& type, const InferTensorContents& 
   const auto* const row = std::ranges::find(kRows, type.dtype, &Row::dtype);
   if (row == std::end(kRows))
     return core::fail(ErrorCode::kInvalidArgument, "{} comes in raw_input_contents only",
-                      name_of(type.dtype));
+                      tensor::traits(type.dtype).oip);
   for (const Field& one : kFields) {
     if (&one == &kFields[row->field] || one.size(contents) == 0) continue;
     return core::fail(ErrorCode::kInvalidArgument, "the elements are in {}, those of {} come in {}",
-                      one.name, name_of(type.dtype), kFields[row->field].name);
+                      one.name, tensor::traits(type.dtype).oip, kFields[row->field].name);
   }
   return row->read(type, contents, owner);
 }

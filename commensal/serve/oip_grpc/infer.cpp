@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits_grpc.hpp>
+#include <commensal/base/protocol/encoding.hpp>
+#include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/oip_grpc/encoding.hpp>
 #include <commensal/serve/oip_grpc/messages.hpp>
 #include <commensal/serve/oip_grpc/methods.hpp>
@@ -33,16 +35,6 @@ core::Error unknown_model(core::Error why, const std::string& model) {
     why.message = fmt::format("Request for unknown model: '{}' is not found ({})",
                               model.substr(0, 2 * limits::kNameBytesMax + 1), why.message);
   return why;
-}
-
-/// What is asked for and not yet done for anybody.
-Result<void> check_served(const std::vector<oip::RequestedOutput>& outputs) {
-  for (const oip::RequestedOutput& one : outputs) {
-    if (one.classes > 0)
-      return core::fail(ErrorCode::kUnsupported, "output '{}': classification is not served",
-                        one.name);
-  }
-  return {};
 }
 
 /// As far as the model declares its outputs, an answer that cannot be given is not worked for.
@@ -81,7 +73,7 @@ void write_answer(const InferencePtr& it, Result<gateway::InferResponse> result)
   auto held = choose(answer->outputs, it->outputs);
   std::int64_t bytes = 0;
   for (const tensor::NamedTensor& one : answer->outputs)
-    bytes += raw_bytes(one.value) + kFrameBytes + std::ssize(one.name);
+    bytes += tensor::held_bytes(one.value) + kFrameBytes + std::ssize(one.name);
   if (held && bytes > limits::kGrpcAnswerBytesMax)
     held =
         core::fail(ErrorCode::kResourceExhausted, "the answer has {} bytes, a message at most {}",
@@ -105,11 +97,10 @@ void begin(const Request& request, const std::shared_ptr<const ModelInferRequest
   auto order = [&]() -> Result<oip::InferRequest> {
     COMMENSAL_ASSIGN(const std::uint32_t version, read_version(message->model_version()));
     COMMENSAL_ASSIGN(oip::InferBody body, read_request(message));
-    COMMENSAL_TRY(check_served(body.outputs));
     return oip::InferRequest{.model = message->model_name(),
                              .version = version,
                              .body = std::move(body),
-                             .left = request.left};
+                             .left = request.asker->left.get_token()};
   }();
   if (!order) return done(tl::unexpected(order.error()));
   oip::InferRequest ordered = *std::move(order);
@@ -146,7 +137,7 @@ void stream_infer(Request request, Reply reply) {
           if (response) {
             *answer.mutable_infer_response() = *std::move(response);
           } else {
-            answer.set_error_message(response.error().message);
+            answer.set_error_message(protocol::one_line(response.error().message));
             answer.mutable_infer_response()->set_id(id);
           }
           if (is_final) {

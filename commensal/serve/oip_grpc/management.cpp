@@ -38,10 +38,6 @@ Result<Question> region(const Message& message) {
   return Question{.region = message.name()};
 }
 
-Result<Question> index(const inference::RepositoryIndexRequest& message) {
-  return Question{.body = Json({{"ready", message.ready()}}).dump()};
-}
-
 template <class Message>
 Result<Question> repository(const Message& message) {
   Json parameters = Json::object();
@@ -106,7 +102,6 @@ Result<Question> logged(const inference::LogSettingsRequest& message) {
 // Answers, in the shape that their message has as JSON.
 
 Json as_it_is(Json json) { return json; }
-Json of_models(Json list) { return {{"models", std::move(list)}}; }
 Json of_config(Json config) { return {{"config", std::move(config)}}; }
 Json of_nothing(Json) { return Json::object(); }
 
@@ -162,6 +157,39 @@ void say(Request request, Reply reply, Result<Question> (*question)(const Messag
           });
 }
 
+/// REST's pages, one after the other: this protocol has none.
+struct Pages {
+  Request request;
+  Reply reply;
+  bool is_of_ready = false;
+  std::string after = {};
+  inference::RepositoryIndexResponse models = {};
+};
+
+void ask_page(const std::shared_ptr<Pages>& pages) {
+  oip::repository_index(
+      pages->request.services, pages->request.asker, {.after = pages->after},
+      [pages](const Result<std::string>& page) {
+        if (!page) return pages->reply(tl::unexpected(page.error()));
+        oip::Asker& asker = *pages->request.asker;
+        constexpr std::int64_t kCopies = 3;  // of a page: its text, as JSON, as messages
+        const auto held = asker.memory.set(asker.memory.bytes() + kCopies * std::ssize(*page));
+        if (!held) return pages->reply(tl::unexpected(held.error()));
+        const Json list = Json::parse(*page);
+        for (const Json& one : list) {
+          if (pages->is_of_ready && one["state"] != "READY") continue;
+          auto& model = *pages->models.add_models();
+          model.set_name(one["name"]);
+          model.set_version(one["version"]);
+          model.set_state(one["state"]);
+          model.set_reason(one["reason"]);
+        }
+        if (list.empty()) return pages->reply(encode(pages->models));
+        pages->after = list.back()["name"];
+        ask_page(pages);
+      });
+}
+
 /// What is not ready is no error here.
 template <class Message, class Response, oip::Method kMethod>
 void say_ready(Request request, Reply reply, Result<Question> (*question)(const Message&)) {
@@ -184,7 +212,6 @@ COMMENSAL_METHOD(ServerMetadata, server_metadata, nothing, as_it_is)
 COMMENSAL_METHOD(ModelMetadata, model_metadata, model, as_it_is)
 COMMENSAL_METHOD(ModelConfig, model_config, model, of_config)
 COMMENSAL_METHOD(ModelStatistics, model_statistics, model, as_it_is)
-COMMENSAL_METHOD(RepositoryIndex, repository_index, index, of_models)
 COMMENSAL_METHOD(RepositoryModelLoad, load_model, repository, of_nothing)
 COMMENSAL_METHOD(RepositoryModelUnload, unload_model, repository, of_nothing)
 COMMENSAL_METHOD(SystemSharedMemoryStatus, system_memory_status, region, of_regions)
@@ -196,6 +223,13 @@ COMMENSAL_METHOD(CudaSharedMemoryUnregister, unregister_cuda_memory, region, of_
 COMMENSAL_METHOD(TraceSetting, trace_settings, traced, of_trace)
 COMMENSAL_METHOD(LogSettings, log_settings, logged, of_log)
 #undef COMMENSAL_METHOD
+
+void repository_index(Request request, Reply reply) {
+  auto message = decode<inference::RepositoryIndexRequest>(request.message);
+  if (!message) return reply(tl::unexpected(message.error()));
+  ask_page(
+      std::make_shared<Pages>(Pages{std::move(request), std::move(reply), (*message)->ready()}));
+}
 
 void server_ready(Request request, Reply reply) {
   say_ready<inference::ServerReadyRequest, inference::ServerReadyResponse, oip::server_ready>(

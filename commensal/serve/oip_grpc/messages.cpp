@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/oip_grpc/messages.hpp>
 #include <set>
 #include <utility>
@@ -51,6 +52,7 @@ Result<void> read_parameters(const Parameters& parameters, oip::InferBody& body)
   const InferParameter* const end = find(parameters, "sequence_end");
   body.sequence.is_start = start != nullptr && start->bool_param();
   body.sequence.is_end = end != nullptr && end->bool_param();
+  COMMENSAL_ASSIGN(body.timeout_us, number(parameters, "timeout"));
   if (const InferParameter* const sent = find(parameters, kDrawCommitment)) {
     COMMENSAL_ASSIGN(body.draw_commitment, core::digest_from_hex(sent->string_param()));
   }
@@ -78,7 +80,7 @@ Result<oip::RequestedOutput> read_output(const Wanted& wanted) {
 /// `raw`: null where the contents are in the input.
 Result<tensor::Tensor> read_input(const Input& input, const std::string* raw, const Owner& owner) {
   COMMENSAL_ASSIGN(const tensor::TensorType type, type_of(input));
-  if (raw != nullptr) return read_raw(type, *raw, owner);
+  if (raw != nullptr) return tensor::decoded(type, core::as_bytes(*raw), owner);
   return read_contents(type, input.contents(), owner);
 }
 
@@ -116,14 +118,6 @@ Result<void> check_contents(const inference::ModelInferRequest& request) {
                       "expected raw_input_contents of each of the {} inputs, there are {}", sent,
                       request.raw_input_contents_size());
   return {};
-}
-
-void append_strings(std::string& out, const tensor::Tensor& tensor) {
-  for (const std::string_view value : tensor.strings()) {
-    for (int byte = 0; byte < 4; ++byte)
-      out += static_cast<char>((value.size() >> (8 * byte)) & 0xFF);
-    out += value;
-  }
 }
 
 }  // namespace
@@ -186,13 +180,6 @@ Result<void> choose(tensor::NamedTensors& outputs,
   return {};
 }
 
-std::int64_t raw_bytes(const tensor::Tensor& tensor) {
-  if (tensor.dtype() != tensor::DType::kString) return tensor.type().bytes();
-  std::int64_t bytes = 4 * tensor.elements();
-  for (const std::string_view value : tensor.strings()) bytes += std::ssize(value);
-  return bytes;
-}
-
 namespace {
 
 const oip::Place* place_of(const std::vector<oip::RequestedOutput>& wanted,
@@ -214,20 +201,19 @@ inference::ModelInferResponse write_response(Answer answer) {
   for (tensor::NamedTensor& output : answer.outputs) {
     auto& written = *response.add_outputs();
     written.set_name(output.name);
-    const bool is_text = output.value.dtype() == tensor::DType::kString;
-    written.set_datatype(is_text ? "BYTES" : std::string(tensor::traits(output.value.dtype()).oip));
+    written.set_datatype(std::string(tensor::traits(output.value.dtype()).oip));
     for (const std::int64_t dim : output.value.shape().dims()) written.add_shape(dim);
     if (const oip::Place* const place = place_of(answer.wanted, output.name)) {
       auto& said = *written.mutable_parameters();
       said[std::string(kRegion)].set_string_param(place->region);
       said["shared_memory_offset"].set_int64_param(place->offset);
-      said["shared_memory_byte_size"].set_int64_param(raw_bytes(output.value));
+      said["shared_memory_byte_size"].set_int64_param(tensor::encoded_bytes(output.value));
       response.add_raw_output_contents();  // clients count them
       continue;
     }
     std::string& raw = *response.add_raw_output_contents();
-    raw.reserve(static_cast<std::size_t>(raw_bytes(output.value)));
-    is_text ? append_strings(raw, output.value) : void(raw = core::as_text(output.value.bytes()));
+    raw.reserve(static_cast<std::size_t>(tensor::encoded_bytes(output.value)));
+    tensor::append_encoded(raw, output.value);
     output.value = {};
   }
   return response;

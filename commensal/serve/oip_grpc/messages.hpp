@@ -25,11 +25,8 @@ core::Result<oip::InferBody> read_request(
 using Input = inference::ModelInferRequest::InferInputTensor;
 using Owner = std::shared_ptr<const void>;
 
-/// Of "BYTES" too. Error: kInvalidArgument.
+/// Error: kInvalidArgument.
 core::Result<tensor::TensorType> type_of(const Input& input);
-/// `raw` as raw_input_contents has it; `owner` keeps it alive. Error: kInvalidArgument.
-core::Result<tensor::Tensor> read_raw(const tensor::TensorType& type, const std::string& raw,
-                                      const Owner& owner);
 /// Error: kInvalidArgument (another number of elements, in another field, too large for the type).
 core::Result<tensor::Tensor> read_contents(const tensor::TensorType& type,
                                            const inference::InferTensorContents& contents,
@@ -50,8 +47,6 @@ struct Answer {
 /// Error: kInvalidArgument (no such output).
 core::Result<void> choose(tensor::NamedTensors& outputs,
                           const std::vector<oip::RequestedOutput>& wanted);
-/// Of raw_output_contents.
-std::int64_t raw_bytes(const tensor::Tensor& tensor);
 inference::ModelInferResponse write_response(Answer answer);
 
 }  // namespace commensal::oip_grpc

@@ -17,12 +17,11 @@ namespace commensal::oip_grpc {
 /// Called once, on any thread.
 using Reply = std::function<void(core::Result<grpc::ByteBuffer>)>;
 
-/// One request under way. `left`: asked to stop, as nobody waits for the answer.
+/// One request under way; its asker's `left` is asked to stop where nobody waits for the answer.
 struct Request {
   const oip::Services& services;
   std::shared_ptr<oip::Asker> asker;
   grpc::ByteBuffer message;
-  std::stop_token left;
 };
 
 struct Method {

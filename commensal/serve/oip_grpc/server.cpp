@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <google/protobuf/stubs/logging.h>
+
 #include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/serve/oip_grpc/call.hpp>
 #include <commensal/serve/oip_grpc/server.hpp>
@@ -75,6 +77,8 @@ core::Result<std::unique_ptr<GrpcInferenceServer>> GrpcInferenceServer::start(
     std::shared_ptr<const tls::Identity> identity) {
   COMMENSAL_ASSIGN(auto server,
                    rpc::GenericServer::open(address, std::move(identity), kTerms, kBounds));
+  // It would write a line for each text of a client that is no UTF-8, as often as one likes.
+  google::protobuf::SetLogHandler(nullptr);
   auto state = std::make_unique<State>(services, std::move(server));
   state->server->begin(state->service);
   look_later(state->hall);

@@ -34,7 +34,7 @@ class FrameWriter {
     for (const auto& [name, value, root] : tensors) {
       head_.text(name);
       write(head_, value.type());
-      made_.tensors.push_back(value);
+      made_.tensors.push_back(encoded(value));
     }
   }
   Outgoing take() && { return std::move(made_); }
@@ -71,13 +71,8 @@ Result<tensor::Tensor> read_tensor(Reader& reader, Tail& tail) {
     return core::fail(ErrorCode::kInvalidArgument, "the frame has no elements of it");
   }
   std::string& elements = *tail.rest.Mutable(tail.taken++);
-  if (static_cast<std::int64_t>(elements.size()) != type.bytes()) {
-    return core::fail(ErrorCode::kInvalidArgument, "{} bytes for {}, which has {}", elements.size(),
-                      type.text(), type.bytes());
-  }
-  COMMENSAL_TRY(tensor::check_elements(type.dtype, core::as_bytes(elements)));
   const auto owner = std::make_shared<const std::string>(std::move(elements));
-  return tensor::Tensor::view_of(type, core::as_bytes(*owner), owner);
+  return tensor::decoded(type, core::as_bytes(*owner), owner);
 }
 
 struct Tensors {

@@ -27,6 +27,7 @@ tensor::NamedTensors some_tensors() {
   return {{"x", tensor::Tensor::of<float>({2, 3}, floats)},
           {"flags", tensor::Tensor::of<bool>({3}, flags)},
           {"scalar", tensor::Tensor::of<std::int64_t>({}, one)},
+          {"words", tensor::Tensor::of_strings({1, 2}, {std::string("a\0", 2), ""})},
           {"empty", tensor::Tensor::of<float>({0, 4}, {})}};
 }
 
@@ -260,9 +261,9 @@ const BadDelivery kBadDeliveries[] = {
        head[kType + 1] = 2 + limits::kRankMax;
        for (int i = 0; i < limits::kRankMax; ++i) head.insert(kDims, std::string(7, '\0') + '\1');
      }},
-    {"deliver.outputs: 'x': 23 bytes for float32[2,3], which has 24",
+    {"deliver.outputs: 'x': 23 bytes, expected 24 for float32[2,3]",
      [](auto&, auto& frame) { frame.mutable_tensors(0)->pop_back(); }},
-    {"deliver.outputs: 'x': 25 bytes for float32[2,3], which has 24",
+    {"deliver.outputs: 'x': 25 bytes, expected 24 for float32[2,3]",
      [](auto&, auto& frame) { frame.mutable_tensors(0)->push_back('x'); }},
     {"deliver.outputs: 'flags': a bool that is neither 0 nor 1",
      [](auto&, auto& frame) { frame.mutable_tensors(1)->at(1) = 2; }},

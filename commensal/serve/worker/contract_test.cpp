@@ -86,6 +86,23 @@ TYPED_TEST(EngineContract, GivesTheSameBitsAndRoots) {
   }
 }
 
+TYPED_TEST(EngineContract, TakesTexts) {
+  const auto engine = this->engine(this->file_of(models::text_file()));
+  const std::vector<std::string> texts = {std::string("a\0", 2), "", std::string(9'000, 'x')};
+  for (const auto& some : {texts, {}, std::vector<std::string>(100'000)}) {
+    std::vector<std::string> twice;
+    for (const std::string& text : some) twice.push_back(text + text);
+    const Values inputs = {Tensor::of_strings({std::ssize(some)}, some)};
+    const auto made = engine->run(1, inputs, std::nullopt);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_TRUE(std::ranges::equal(made->at(0).strings(), twice));
+    for (const auto& answer : engine->run_all(std::vector<Values>{inputs, inputs}, {})) {
+      ASSERT_TRUE(answer) << answer.error().message;
+      EXPECT_TRUE(std::ranges::equal(answer->at(0).strings(), twice));
+    }
+  }
+}
+
 TYPED_TEST(EngineContract, ShowsTheModelsFace) {
   const auto engine = this->engine(kDigits);
   const auto session = this->plain(kDigits);

@@ -182,7 +182,14 @@ std::vector<tensor::TensorType> types_of(const receipt::Values& values) {
 }
 
 Result<void> send_elements(Channel& channel, const receipt::Values& values) {
-  for (const tensor::Tensor& value : values) COMMENSAL_TRY(channel.send(value.bytes()));
+  for (const tensor::Tensor& value : values) {
+    const tensor::Tensor elements = tensor::encoded(value);
+    if (value.dtype() == tensor::DType::kString) {
+      const std::uint64_t size = elements.bytes().size();
+      COMMENSAL_TRY(channel.send({reinterpret_cast<const std::uint8_t*>(&size), sizeof size}));
+    }
+    COMMENSAL_TRY(channel.send(elements.bytes()));
+  }
   return {};
 }
 
@@ -192,15 +199,31 @@ Result<void> send_answer(Channel& channel, const Result<receipt::Values>& answer
   return send_elements(channel, *answer);
 }
 
+namespace {
+
+/// How many bytes of a tensor come.
+Result<std::uint64_t> receive_size(Channel& channel, const tensor::TensorType& type) {
+  auto size = static_cast<std::uint64_t>(type.bytes());
+  if (type.dtype == tensor::DType::kString) {
+    COMMENSAL_TRY(channel.receive({reinterpret_cast<std::uint8_t*>(&size), sizeof size}));
+  }
+  return size;
+}
+
+}  // namespace
+
 Result<receipt::Values> receive_tensors(Channel& channel,
                                         const std::vector<tensor::TensorType>& types,
                                         tensor::Arena& arena) {
   receipt::Values values;
   for (const tensor::TensorType& type : types) {
-    COMMENSAL_ASSIGN(tensor::Tensor value, tensor::Tensor::allocate(arena, type));
-    COMMENSAL_TRY(channel.receive(value.mutable_bytes()));
-    COMMENSAL_TRY(tensor::check_elements(type.dtype, value.bytes()));
-    values.push_back(std::move(value));
+    COMMENSAL_ASSIGN(const std::uint64_t size, receive_size(channel, type));
+    const auto count = static_cast<std::int64_t>(size);
+    if (count < 0) return fail(ErrorCode::kDataLoss, "strings of {} bytes", size);
+    COMMENSAL_ASSIGN(tensor::Tensor bytes,
+                     tensor::Tensor::allocate(arena, {tensor::DType::kUint8, {count}}));
+    COMMENSAL_TRY(channel.receive(bytes.mutable_bytes()));
+    COMMENSAL_ASSIGN(values.emplace_back(), tensor::decoded(type, bytes.bytes(), bytes.owner()));
   }
   return values;
 }

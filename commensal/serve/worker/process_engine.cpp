@@ -71,7 +71,7 @@ class ProcessEngine final : public rollout::Engine {
     return worker_ && worker_->is_alive() ? Result<void>() : start(cancel);
   }
   /// What is left of a run that a worker can be asked for: it has its number.
-  Result<std::uint32_t> begin(std::span<const Values> requests, const graph::RunOptions& options);
+  Result<std::uint32_t> begin(const graph::RunOptions& options);
   Result<Answers> answers(Run run, std::span<const Values> requests,
                           const graph::RunOptions& options);
   Result<Result<Values>> hear_answer(Channel& channel);
@@ -142,20 +142,12 @@ Result<Result<Values>> ProcessEngine::hear_answer(Channel& channel) {
   return answer;
 }
 
-Result<std::uint32_t> ProcessEngine::begin(std::span<const Values> requests,
-                                           const graph::RunOptions& options) {
+Result<std::uint32_t> ProcessEngine::begin(const graph::RunOptions& options) {
   if (options.tracer != nullptr) {
     return fail(ErrorCode::kUnsupported, "a run in a process of its own is not traced");
   }
   if (options.pacer != nullptr) {
     return fail(ErrorCode::kUnsupported, "a run in a process of its own has its worker's pacer");
-  }
-  for (const Values& inputs : requests) {
-    if (std::ranges::any_of(inputs, [](const tensor::Tensor& input) {
-          return input.dtype() == tensor::DType::kString;
-        })) {
-      return fail(ErrorCode::kUnsupported, "a run in a process of its own takes no strings");
-    }
   }
   COMMENSAL_TRY(ensure_worker(options.cancel));
   return runs_ = runs_ == UINT32_MAX ? 1 : runs_ + 1;
@@ -163,7 +155,7 @@ Result<std::uint32_t> ProcessEngine::begin(std::span<const Values> requests,
 
 Result<ProcessEngine::Answers> ProcessEngine::answers(Run run, std::span<const Values> requests,
                                                       const graph::RunOptions& options) {
-  COMMENSAL_ASSIGN(run.number, begin(requests, options));
+  COMMENSAL_ASSIGN(run.number, begin(options));
   run.ops_max = options.ops_max;
   for (const Values& inputs : requests) run.requests.push_back(types_of(inputs));
   auto heard = worker_->exchange(
@@ -214,7 +206,7 @@ Result<rollout::Counsel> ProcessEngine::argue(const rollout::Argument& argument,
                                               const graph::RunOptions& options) {
   COMMENSAL_TRY(rollout::check_bounds(argument));
   Argue asked = Argue::of(argument);
-  COMMENSAL_ASSIGN(asked.number, begin({&argument.inputs, 1}, options));
+  COMMENSAL_ASSIGN(asked.number, begin(options));
   asked.ops_max = options.ops_max;
   using Heard = Result<rollout::Counsel>;  // the inner error is the worker's own
   auto heard = worker_->exchange(

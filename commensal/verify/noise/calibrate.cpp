@@ -59,6 +59,10 @@ Result<void> Calibrator::run_plain() {
       return fail(ErrorCode::kInvalidArgument, "output {} of the model is not a floating tensor",
                   options_.task_output);
     }
+    for (const tensor::Tensor& output : outputs) {
+      if (output.dtype() != tensor::DType::kString) continue;
+      return fail(ErrorCode::kUnsupported, "an output is of strings, expected numbers");
+    }
     plain_answers_.push_back(largest_places(outputs[options_.task_output]));
     plain_.push_back(std::move(outputs));
   }

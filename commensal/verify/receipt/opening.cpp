@@ -30,7 +30,8 @@ Result<void> check_opening(const Opening& opening, const protocol::ReceiptBody& 
 
 std::uint64_t element_bytes(const tensor::NamedTensors& tensors) {
   std::uint64_t bytes = 0;
-  for (const tensor::NamedTensor& one : tensors) bytes += one.value.bytes().size();
+  for (const tensor::NamedTensor& one : tensors)
+    bytes += static_cast<std::uint64_t>(tensor::held_bytes(one.value));
   return bytes;
 }
 

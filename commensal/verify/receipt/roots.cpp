@@ -135,12 +135,7 @@ Digest root_of_state(const tensor::NamedTensors& tensors, const RootOf& root_of)
 }  // namespace
 
 Digest elements_root(const tensor::Tensor& tensor) {
-  if (tensor.dtype() != tensor::DType::kString) {
-    return crypto::merkle_root_of_bytes(tensor.bytes());
-  }
-  Writer elements;
-  for (const std::string_view text : tensor.strings()) elements.bytes(core::as_bytes(text));
-  return crypto::merkle_root_of_bytes(elements.written());
+  return crypto::merkle_root_of_bytes(tensor::encoded(tensor).bytes());
 }
 
 Digest tensor_root(const tensor::TensorType& type, const Digest& elements_root) {
@@ -163,9 +158,9 @@ Digest taken_root(const tensor::NamedTensors& tensors) {
 }
 
 void take_roots(tensor::NamedTensors& tensors) {
-  constexpr std::size_t kLarge = std::size_t{64} << 10;
+  constexpr std::int64_t kLarge = 64 << 10;
   for (tensor::NamedTensor& item : tensors) {
-    if (item.value.bytes().size() >= kLarge) item.root = tensor_root(item.value);
+    if (tensor::held_bytes(item.value) >= kLarge) item.root = tensor_root(item.value);
   }
 }
 

@@ -243,7 +243,13 @@ Result<void> Walk::run_in_full() {
       auto session,
       graph::Session::create(std::make_shared<const Graph>(std::move(part)), options_.session));
   COMMENSAL_ASSIGN(auto made, session.run(inputs_));
-  for (std::size_t o = 0; o < outputs.size(); ++o) at(outputs[o]).there = std::move(made[o]);
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (made[o].dtype() == tensor::DType::kString) {
+      return core::fail(core::ErrorCode::kUnsupported, "'{}' is {}, not a tensor of numbers",
+                        graph_.name_of(outputs[o]), made[o].type().text());
+    }
+    at(outputs[o]).there = std::move(made[o]);
+  }
   return {};
 }
 

@@ -44,7 +44,7 @@ Result<Declared> to_declared(const ::onnx::TypeProto& outer) {
   Declared declared;
   COMMENSAL_ASSIGN(const ::onnx::TypeProto* inner, innermost(outer, declared.containers));
   const ::onnx::TypeProto& proto = *inner;
-  COMMENSAL_ASSIGN(declared.dtype, element_type(proto.tensor_type().elem_type()));
+  COMMENSAL_ASSIGN(declared.dtype, tensor::any_dtype_from_onnx(proto.tensor_type().elem_type()));
   declared.ranked = proto.tensor_type().has_shape();
   std::vector<std::int64_t> known;
   for (const auto& dim : proto.tensor_type().shape().dim()) {

@@ -163,14 +163,10 @@ Result<Tensor> from_raw_field(const TensorType& type, const std::string& data) {
 
 }  // namespace
 
-Result<DType> element_type(int number) {
-  return number == ::onnx::TensorProto::STRING ? DType::kString : tensor::dtype_from_onnx(number);
-}
-
 Result<Tensor> to_tensor(const ::onnx::TensorProto& proto, const std::optional<Extent>& raw,
                          ExternalFiles& files) {
   if (proto.has_segment()) return fail(ErrorCode::kUnsupported, "a tensor in segments");
-  COMMENSAL_ASSIGN(const DType dtype, element_type(proto.data_type()));
+  COMMENSAL_ASSIGN(const DType dtype, tensor::any_dtype_from_onnx(proto.data_type()));
   COMMENSAL_ASSIGN(
       const tensor::Shape shape,
       tensor::Shape::of({proto.dims().data(), static_cast<std::size_t>(proto.dims_size())}));

@@ -9,9 +9,6 @@
 /// Seen by leaf sources of graph/onnx only: the header brings the protobuf classes with it.
 namespace commensal::graph::onnx {
 
-/// A type that a model's tensors may have, strings included. Error: kUnsupported.
-core::Result<tensor::DType> element_type(int number);
-
 /// The tensor that `proto` describes. `raw` is its raw_data where that was stripped from it; such
 /// data, and external data, is viewed in place if it is aligned for its type, else copied, where it
 /// is large and lies in a file no sooner than somebody reads it.

@@ -118,6 +118,19 @@ std::string relu_file(std::int64_t rows) {
   return model.SerializeAsString();
 }
 
+std::string text_file() {
+  auto model = empty_model(20);
+  for (auto* info :
+       {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)}) {
+    auto* type = info->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(::onnx::TensorProto::STRING);
+    type->mutable_shape()->Clear();
+    type->mutable_shape()->add_dim()->set_dim_param("N");
+  }
+  add_node(model, "StringConcat", {"x", "x"}, {"y"});
+  return model.SerializeAsString();
+}
+
 std::string turns_file(std::int64_t turns) { return squares_file(turns, 4); }
 
 std::string endless_file() { return squares_file((1 << 24) - 1, 256); }

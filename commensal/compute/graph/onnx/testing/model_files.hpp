@@ -10,6 +10,8 @@ namespace commensal::graph::onnx::testing {
 
 /// y = Relu(x), of `rows` rows.
 std::string relu_file(std::int64_t rows = 2);
+/// y = x twice, one behind the other: texts of any number.
+std::string text_file();
 /// A loop `loop` of that many turns, in each of which a MatMul `product` of square matrices of 4.
 std::string turns_file(std::int64_t turns);
 /// Some hours: a loop with a product of square matrices of 256 rows in each turn.

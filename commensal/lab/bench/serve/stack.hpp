@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/file.hpp>
+#include <commensal/lab/bench/serve/part.hpp>
+#include <cstddef>
+#include <string>
+
+/// A gateway and its provider, each a Part of its own: as users run them, and without receipts.
+namespace commensal::lab::bench::serve {
+
+struct StackOptions {
+  core::Path folder;         // for state, on the disk that is to be measured
+  std::size_t at_once = 64;  // requests that the provider may join in one run
+  int threads = 1;           // of the provider's model
+  double audit_probability = 0.1;
+};
+
+/// Where a gateway is, as it says: "GRPC HTTP PROVIDERS TOKEN".
+struct GatewayPlace {
+  std::string grpc, http, providers, token;
+  static core::Result<GatewayPlace> read(const std::string& said);
+};
+
+core::Result<void> gateway(const Part::Side& side, const StackOptions& options);
+core::Result<void> provider(const Part::Side& side, const StackOptions& options,
+                            const GatewayPlace& place);
+
+/// The same faces, links, queues and engines, but nothing is committed to, signed, countersigned,
+/// audited or kept: what receipts cost is what these lack. It serves one model, whose file both
+/// are given.
+core::Result<void> plain_gateway(const Part::Side& side, const StackOptions& options,
+                                 const std::string& model_name, core::ByteView model);
+core::Result<void> plain_provider(const Part::Side& side, const StackOptions& options,
+                                  const GatewayPlace& place, const core::Path& model);
+
+}  // namespace commensal::lab::bench::serve
