@@ -14,6 +14,7 @@ find_package(CLI11 REQUIRED)
 find_package(Protobuf REQUIRED)
 find_library(YAML_CPP_LIBRARY yaml-cpp REQUIRED)
 find_library(RE2_LIBRARY re2 REQUIRED)
+find_library(PROMETHEUS_LIBRARY prometheus-cpp-core REQUIRED)  # its CMake package asks for curl too
 find_package(Boost 1.81 EXACT REQUIRED)
 pkg_check_modules(secp256k1 REQUIRED IMPORTED_TARGET libsecp256k1)
 pkg_check_modules(cryptopp REQUIRED IMPORTED_TARGET libcrypto++)

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/serve/observe/ended.hpp>
+#include <string>
+
+namespace commensal::observe {
+
+/// One line of JSON without its end, {"time", "request_id", "trace_id", ...}. Pure.
+std::string log_line(const Ended& ended);
+
+}  // namespace commensal::observe
