@@ -32,7 +32,8 @@ class Town {
   void ask(std::string_view line, core::ByteView body) {
     const auto later = [this](oip::Task task) { market_.loop().post(std::move(task)); };
     const auto turns = std::make_shared<oip::Turns>(later, market_.clock());
-    oip::Serving serving;
+    core::CounterRng rng(1);
+    oip::Serving serving{.observer = {market_.clock(), rng, {}}};
     const oip::Services services{.gateway = market_.gateway(),
                                  .loop = market_.loop(),
                                  .clock = market_.clock(),

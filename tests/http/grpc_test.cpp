@@ -113,6 +113,23 @@ TEST_F(GrpcFace, AnswersWithReceipts) {
   EXPECT_EQ(response.raw_output_contents(0), core::as_text(same->outputs.at(0).value.bytes()));
 }
 
+TEST_F(GrpcFace, AnswersHaveTheRequestsId) {
+  const auto id_of = [&](const std::string& id, const std::string& token) {
+    grpc::ClientContext context;
+    authorize(context, token);
+    if (!id.empty()) context.AddMetadata("x-request-id", id);
+    ModelInferResponse response;
+    (void)connect()->ModelInfer(&context, digit(1), &response);
+    const auto found = context.GetServerInitialMetadata().find("x-request-id");
+    if (found == context.GetServerInitialMetadata().end()) return std::string();
+    return std::string(found->second.data(), found->second.size());
+  };
+  EXPECT_EQ(id_of("order-7", world_.alice), "order-7");
+  EXPECT_EQ(id_of("order-7", "nobody's"), "order-7");
+  EXPECT_EQ(id_of("a b", world_.alice).size(), 32u);
+  EXPECT_NE(id_of("", world_.alice), id_of("", world_.alice));
+}
+
 TEST_F(GrpcFace, SaysWhatIsWrong) {
   ModelInferResponse response;
   EXPECT_EQ(infer(digit(1), response, "nobody's").error_code(), grpc::StatusCode::UNAUTHENTICATED);

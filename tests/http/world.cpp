@@ -46,7 +46,10 @@ World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
                             {}));
   streams_.listen(*gateway_);
   loop_.start();
-  http_ = must(http::HttpServer::start(*gateway_, loop_, clock_, {.identity = identity_}));
+  http_ = must(http::HttpServer::start(
+      *gateway_, loop_, clock_, rng_,
+      {.identity = identity_,
+       .metrics = http::MetricsPort{.address = "127.0.0.1", .identity = identity_}}));
 }
 
 World::~World() {

@@ -44,6 +44,7 @@ class World {
   LeapingClock& clock() { return clock_; }
   std::int64_t bytes_held() const { return gateway_->quotas().memory().held(); }
   std::uint16_t port() const { return http_->port(); }
+  std::uint16_t metrics_port() const { return http_->metrics_port(); }
   const oip::Services& services() const { return http_->services(); }
   std::string url() const {
     return fmt::format("{}://127.0.0.1:{}", identity_ ? "https" : "http", port());

@@ -42,8 +42,9 @@ core::Result<std::shared_ptr<tls::Identity>> open_identity(const GatewayDaemonCo
   std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1"};
   std::array<char, 256> own{};
   if (::gethostname(own.data(), own.size() - 1) == 0) hosts.emplace_back(own.data());
-  for (const std::string& host : {config.http_address, core::host_of(config.grpc_address),
-                                  core::host_of(config.provider_address)}) {
+  for (const std::string& host :
+       {config.http_address, core::host_of(config.grpc_address),
+        core::host_of(config.metrics_address), core::host_of(config.provider_address)}) {
     const bool is_any = host.empty() || host == "0.0.0.0" || host == "::";
     if (!is_any && !tls::is_loopback(host)) hosts.push_back(host);
   }
@@ -70,6 +71,7 @@ struct GatewayDaemon::State {
   std::shared_ptr<tls::Identity> identity;  // null: no port speaks TLS
   bool http_secure = false;
   bool grpc_secure = false;
+  bool metrics_secure = false;
   bool providers_secure = false;
   std::string reload_failed;  // the loop's: the last reason
   std::unique_ptr<gateway::Gateway> gateway;
@@ -97,22 +99,34 @@ struct GatewayDaemon::State {
     done.get_future().get();
   }
   core::Result<void> secure(const GatewayDaemonConfig& config, gateway::Observer* observer);
+  std::optional<http::MetricsPort> metrics_port_of(const GatewayDaemonConfig& config) const;
   void look_at_files(gateway::Observer* observer);
 };
 
 core::Result<void> GatewayDaemon::State::secure(const GatewayDaemonConfig& config,
                                                 gateway::Observer* observer) {
   const bool is_given = !config.tls_certificate.empty();
-  http_secure = is_given || tls::is_encrypted(config.encryption, config.http_address);
-  providers_secure =
-      is_given || tls::is_encrypted(config.encryption, core::host_of(config.provider_address));
-  const bool has_grpc = !config.grpc_address.empty();
-  grpc_secure = has_grpc && (is_given || tls::is_encrypted(config.encryption,
-                                                           core::host_of(config.grpc_address)));
-  if (!http_secure && !grpc_secure && !providers_secure) return {};
+  const auto is_secure = [&](const std::string& host) {
+    return is_given || tls::is_encrypted(config.encryption, host);
+  };
+  const auto is_secure_port = [&](const std::string& address) {
+    return !address.empty() && is_secure(core::host_of(address));
+  };
+  http_secure = is_secure(config.http_address);
+  providers_secure = is_secure(core::host_of(config.provider_address));
+  grpc_secure = is_secure_port(config.grpc_address);
+  metrics_secure = is_secure_port(config.metrics_address);
+  if (!http_secure && !grpc_secure && !metrics_secure && !providers_secure) return {};
   COMMENSAL_ASSIGN(identity, open_identity(config, folder.path(), clock.wall_ms()));
   look_at_files(observer);
   return {};
+}
+
+std::optional<http::MetricsPort> GatewayDaemon::State::metrics_port_of(
+    const GatewayDaemonConfig& config) const {
+  const auto where = core::Endpoint::parse(config.metrics_address);
+  if (!where) return std::nullopt;
+  return http::MetricsPort{where->host, where->port, metrics_secure ? identity : nullptr};
 }
 
 void GatewayDaemon::State::look_at_files(gateway::Observer* observer) {
@@ -153,9 +167,10 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
   const http::HttpOptions http{.address = config.http_address,
                                .port = config.http_port,
                                .identity = state->http_secure ? state->identity : nullptr,
+                               .metrics = state->metrics_port_of(config),
                                .serving = config.serving};
-  COMMENSAL_ASSIGN(state->http,
-                   http::HttpServer::start(*state->gateway, state->loop, state->clock, http));
+  COMMENSAL_ASSIGN(state->http, http::HttpServer::start(*state->gateway, state->loop, state->clock,
+                                                        state->rng, http));
   if (!config.grpc_address.empty()) {
     COMMENSAL_ASSIGN(state->grpc, oip_grpc::GrpcInferenceServer::start(
                                       state->http->services(), config.grpc_address,
@@ -168,6 +183,8 @@ std::uint16_t GatewayDaemon::http_port() const { return state_->http->port(); }
 bool GatewayDaemon::is_http_secure() const { return state_->http_secure; }
 std::uint16_t GatewayDaemon::grpc_port() const { return state_->grpc ? state_->grpc->port() : 0; }
 bool GatewayDaemon::is_grpc_secure() const { return state_->grpc_secure; }
+std::uint16_t GatewayDaemon::metrics_port() const { return state_->http->metrics_port(); }
+bool GatewayDaemon::is_metrics_secure() const { return state_->metrics_secure; }
 bool GatewayDaemon::are_providers_secure() const { return state_->providers_secure; }
 std::optional<core::Digest> GatewayDaemon::key_hash() const {
   if (!state_->identity) return std::nullopt;

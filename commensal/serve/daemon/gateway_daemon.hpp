@@ -19,6 +19,7 @@ struct GatewayDaemonConfig {
   std::string http_address = "127.0.0.1";
   std::uint16_t http_port = 8080;  // 0: any that is free
   std::string grpc_address;        // of consumers too, "host:port"; "": none
+  std::string metrics_address;     // of who reads figures and nothing else; "": nobody
   std::string provider_address = "127.0.0.1:8090";
   /// Which ports speak TLS: by default those that other machines can reach.
   tls::Encryption encryption = tls::Encryption::kBeyondLoopback;
@@ -52,6 +53,9 @@ class GatewayDaemon {
   /// 0: there is none.
   std::uint16_t grpc_port() const;
   bool is_grpc_secure() const;
+  /// 0: there is none.
+  std::uint16_t metrics_port() const;
+  bool is_metrics_secure() const;
   bool are_providers_secure() const;
   /// What consumers may pin the certificate by; none where no port speaks TLS.
   std::optional<core::Digest> key_hash() const;

@@ -51,6 +51,9 @@ class Dispatcher {
   void cancel(OrderId id);
   /// Why an order for the model would not be placed now, as submit() would end it; "" if it would.
   std::string why_not_placed(const ModelVersion& model) const;
+  /// Orders for which nobody is free, and those that a provider has.
+  std::size_t waiting() const { return waiting_.size(); }
+  std::size_t running() const { return running_.size(); }
 
   /// Of an order's job.
   void on_made(const event::StepMade& made);

@@ -271,6 +271,14 @@ std::vector<ProviderInfo> Gateway::providers() const {
   return infos;
 }
 
+Load Gateway::load() const {
+  const auto connected = std::ranges::count_if(
+      state_->roster.peers(), [](const auto& peer) { return peer.second.stream != nullptr; });
+  return {.providers_connected = static_cast<std::size_t>(connected),
+          .jobs_waiting = state_->dispatcher.waiting(),
+          .jobs_running = state_->dispatcher.running()};
+}
+
 ProviderRisk Gateway::risk(const crypto::Address& provider) {
   AuditPolicy& audit_policy = state_->audit_policy;
   RiskFacts facts = audit_policy.facts(provider);

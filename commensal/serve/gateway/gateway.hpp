@@ -80,6 +80,13 @@ struct ProviderInfo {
   double audit_probability = 0;  // of its next answer, its ticket's win apart
 };
 
+/// How much there is to do, and for how many.
+struct Load {
+  std::size_t providers_connected = 0;
+  std::size_t jobs_waiting = 0;  // for a provider that is free
+  std::size_t jobs_running = 0;
+};
+
 /// What this gateway knows of a provider, and what its desk makes of that.
 struct ProviderRisk {
   RiskFacts facts;
@@ -134,6 +141,8 @@ class Gateway final : public rpc::GatewayPort {
   core::Result<void> answer_audit(const protocol::AuditReport& report, bool is_ours);
   ReceiptBook& receipts();
   std::vector<ProviderInfo> providers() const;
+  /// Of requests: rollouts' steps do not count.
+  Load load() const;
   /// Asks the desk about a provider, known or not.
   ProviderRisk risk(const crypto::Address& provider);
   /// What open claims are worth, and which are for sale.

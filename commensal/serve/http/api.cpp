@@ -15,10 +15,13 @@ using core::ErrorCode;
 constexpr std::size_t kEncodedBytesMin = 256;  // of an answer: less gets hardly shorter
 
 /// The route for `segments`, or why there is none: 405 names the methods that the path has.
-core::Result<const Route*> find_route(std::string_view method,
-                                      const std::vector<std::string>& segments, Params& params,
-                                      std::string& allowed) {
-  for (const std::span<const Route> table : all_routes()) {
+core::Result<const Route*> find_route(const Request& head, const std::vector<std::string>& segments,
+                                      Params& params, std::string& allowed) {
+  const std::string_view method = head.method;
+  const auto all = all_routes();
+  const std::array open = {open_metrics_routes()};
+  for (const std::span<const Route> table :
+       head.is_for_metrics ? std::span<const std::span<const Route>>(open) : all) {
     for (const Route& route : table) {
       if (!match_path(route.pattern, segments, params)) continue;
       if (route.method == method || (route.method == "GET" && method == "HEAD")) return &route;
@@ -92,8 +95,9 @@ Reply encoding(const Services& services, const CallPtr& call, Reply reply) {
 }  // namespace
 
 std::array<std::span<const Route>, kRouteTables> all_routes() {
-  return {inference_routes(), repository_routes(), management_routes(), money_routes(),
-          claim_routes(),     rollout_routes(),    case_routes(),       openapi_routes()};
+  return {inference_routes(), repository_routes(), management_routes(),
+          money_routes(),     claim_routes(),      rollout_routes(),
+          case_routes(),      metrics_routes(),    openapi_routes()};
 }
 
 std::int64_t body_bytes_max(const Call& call) {
@@ -127,7 +131,7 @@ void admit(const Services& services, const Request& head,
   if (!target) return done(nullptr, error_response(target.error()));
   CallPtr call = new_call(services.heavy);
   std::string allowed;
-  const auto route = find_route(head.method, target->segments, call->params, allowed);
+  const auto route = find_route(head, target->segments, call->params, allowed);
   if (!route && !allowed.empty()) {
     Response response =
         error_response(405, fmt::format("{} is not served here: {}", head.method, allowed));
@@ -140,6 +144,7 @@ void admit(const Services& services, const Request& head,
   call->json_bytes = head.json_bytes;
   call->coding = head.coding;
   call->accepted = head.accepted;
+  call->tag = head.tag;
   oip::admit(services, head.from, call->route->auth, call,
              [&services, call, done = std::move(done)](const core::Result<void>& admitted) {
                if (admitted) return done(call, std::nullopt);

@@ -7,6 +7,7 @@
 #include <commensal/serve/http/compression.hpp>
 #include <commensal/serve/http/message.hpp>
 #include <commensal/serve/http/routes.hpp>
+#include <commensal/serve/observe/observer.hpp>
 #include <commensal/serve/oip/admission.hpp>
 #include <functional>
 #include <memory>
@@ -31,6 +32,8 @@ struct Request {
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   Coding coding = Coding::kIdentity;      // of its body
   Coding accepted = Coding::kIdentity;    // best, of the answer
+  observe::RequestTag tag = {};
+  bool is_for_metrics = false;  // it came to where nothing but figures are served
 };
 
 struct Route;
@@ -67,8 +70,11 @@ std::span<const Route> money_routes();
 std::span<const Route> claim_routes();
 std::span<const Route> rollout_routes();
 std::span<const Route> case_routes();
-/// Those, and openapi.hpp's.
-inline constexpr std::size_t kRouteTables = 8;
+/// What operators read, and what the listener for nothing else serves anybody.
+std::span<const Route> metrics_routes();
+std::span<const Route> open_metrics_routes();
+/// All of them, openapi.hpp's too, but those of that listener.
+inline constexpr std::size_t kRouteTables = 9;
 std::array<std::span<const Route>, kRouteTables> all_routes();
 
 /// Step one: finds the route and the account. HEAD is served as GET. `done` gets the call that

@@ -29,6 +29,11 @@ constexpr std::chrono::milliseconds kFirstLook{1}, kLastLook{64};
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 constexpr auto kLengthUnknown = std::size_t{kAny};
 
+/// Who connects to where nothing but figures are served: no account and no network is called so.
+const std::string kReaders = "@metrics";
+/// The route of what has none, or is refused before it is known who asks.
+constexpr std::string_view kNone = "none";
+
 /// In our memory.
 std::int64_t bytes_of(const Response& response) {
   return static_cast<std::int64_t>(response.text.capacity() +
@@ -55,7 +60,8 @@ Connection::Connection(Socket socket, Shared& shared, Closed closed)
       closed_(std::move(closed)),
       timer_(stream_.get_executor()),
       buffer_(limits::kHttpHeaderBytesMax + limits::kHttpPieceBytes),
-      place_{.party = network_of(stream_.socket()), .since_ns = shared.clock.monotonic_ns()},
+      place_{.party = shared.is_for_metrics ? kReaders : network_of(stream_.socket()),
+             .since_ns = shared.clock.monotonic_ns()},
       unwritten_(std::array<asio::const_buffer, 3>()) {
   Error ignored;
   stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -156,6 +162,7 @@ void Connection::wait_for_request() {
   head_.reset();
   body_.reset();
   call_.reset();
+  tag_ = {};
   phase_ = Phase::kIdle;
   if (close_after_ || shared_.stopping) return close();
   if (buffer_.size() > 0) return read_head();
@@ -196,12 +203,15 @@ void Connection::on_head(Error error) {
   if (failed(error)) return;
   const auto& head = head_->get();
   is_head_ = head.method() == beast_http::verb::head;
+  tag_ = tag_of(head, shared_.services.serving.observer);
   if (auto refusal = refusal_of(head))
     return refuse(error_response(refusal->status, refusal->message));
   Request request = request_of(head);
   request.from.party = place_.party;
-  request.from.is_strangers = is_strangers();
+  request.from.is_strangers = is_strangers() && !shared_.is_for_metrics;
   request.from.is_local = is_loopback(stream_.socket());
+  request.tag = tag_;
+  request.is_for_metrics = shared_.is_for_metrics;
   phase_ = Phase::kAnswering;
   admit(shared_.services, request, from_loop(&Connection::on_admitted));
 }
@@ -313,6 +323,11 @@ void Connection::respond(Response response) {
         place_.party, response.text.size() + response.rest.size(), shared_.clock.monotonic_ns());
   }
   call_->memory.note(bytes_of(response));
+  if (!tag_.id.empty()) response.headers.emplace_back("X-Request-Id", tag_.id);
+  const auto [method, pattern] = call_->route == nullptr
+                                     ? std::pair<std::string_view, std::string_view>(kNone, kNone)
+                                     : std::pair(call_->route->method, call_->route->pattern);
+  shared_.services.serving.observer.answered(method, pattern, response.status);
   call_->response = std::move(response);
   const Response& answer = call_->response;
   response_head_ = response_head(answer, !close_after_, shared_.clock.wall_ms());

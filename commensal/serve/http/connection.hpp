@@ -39,6 +39,7 @@ struct Shared {
   const core::Clock& clock;
   std::shared_ptr<Gate> gate;
   std::shared_ptr<const tls::Identity> identity;  // null: no TLS
+  bool is_for_metrics;                            // nothing else is served there
   Handshakes& handshakes;
   std::atomic<bool> stopping = false;
 };
@@ -125,6 +126,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_leaving_ = false;
   CallPtr call_;  // holds the answer until it is written
   bool is_head_ = false;
+  observe::RequestTag tag_;  // of the request; without an id before one has come
 
   std::string response_head_;
   beast::buffers_suffix<std::array<asio::const_buffer, 3>> unwritten_;

@@ -38,6 +38,12 @@ std::string all_of(const beast_http::fields& head, beast_http::field name) {
   return all;
 }
 
+/// "" where it is missing or there are several.
+std::string only_of(const beast_http::request_header<beast_http::fields>& head,
+                    beast::string_view name) {
+  return head.count(name) == 1 ? text_of(head[name]) : "";
+}
+
 }  // namespace
 
 std::optional<Refusal> refusal_of(const beast::error_code& error) {
@@ -64,6 +70,11 @@ std::optional<Refusal> refusal_of(const beast_http::request_header<beast_http::f
   if (expect != head.end() && !beast::iequals(expect->value(), "100-continue"))
     return Refusal{417, "the only expectation that is met is \"100-continue\""};
   return std::nullopt;
+}
+
+observe::RequestTag tag_of(const beast_http::request_header<beast_http::fields>& head,
+                           observe::Observer& observer) {
+  return observer.tag(only_of(head, "X-Request-Id"), only_of(head, "traceparent"));
 }
 
 Request request_of(const beast_http::request_header<beast_http::fields>& head) {

@@ -22,6 +22,11 @@ std::optional<Refusal> refusal_of(const boost::beast::error_code& error);
 std::optional<Refusal> refusal_of(
     const boost::beast::http::request_header<boost::beast::http::fields>& head);
 
+/// What the request is called, refused or not.
+observe::RequestTag tag_of(
+    const boost::beast::http::request_header<boost::beast::http::fields>& head,
+    observe::Observer& observer);
+
 /// What routes see of a head that is not refused.
 Request request_of(const boost::beast::http::request_header<boost::beast::http::fields>& head);
 

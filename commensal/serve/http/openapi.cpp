@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// What the table of routes does not say: what it is for, and the schema (kSchemas) of what is sent
-/// and answered; "": JSON of our own (docs/http.md), "bytes": a file.
+/// and answered; "": JSON of our own (docs/http.md), "bytes": a file, "text".
 struct About {
   std::string_view route;
   std::string_view summary;
@@ -23,6 +23,7 @@ struct About {
 };
 constexpr About kAbout[] = {
     {"GET /openapi.json", "This document", "", ""},
+    {"GET /metrics", "Figures for operators, as Prometheus reads them", "", "text"},
     {"GET /v2", "Server metadata", "", "ServerMetadata"},
     {"GET /v2/health/live", "Whether the server lives", "", "Live"},
     {"GET /v2/health/ready", "Whether the server can take requests", "", "Ready"},
@@ -177,6 +178,7 @@ constexpr std::string_view kSchemas =
 })";
 
 Json content(std::string_view schema) {
+  if (schema == "text") return {{"text/plain", {{"schema", {{"type", "string"}}}}}};
   if (schema == "bytes")
     return {{"application/octet-stream", {{"schema", {{"type", "string"}, {"format", "binary"}}}}}};
   if (schema.empty()) return {{"application/json", {{"schema", Json::object()}}}};

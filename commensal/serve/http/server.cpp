@@ -8,6 +8,7 @@
 #include <commensal/serve/http/connection.hpp>
 #include <commensal/serve/http/server.hpp>
 #include <condition_variable>
+#include <deque>
 #include <set>
 #include <thread>
 #include <vector>
@@ -36,6 +37,25 @@ std::function<void(Task)> through(const std::shared_ptr<Gate>& gate) {
   };
 }
 
+/// Where it listens, and what holds for all who come there.
+struct Port {
+  tcp::acceptor acceptor;
+  asio::steady_timer pause{acceptor.get_executor()};
+  Shared shared;
+  std::uint16_t number = 0;
+
+  Port(asio::io_context& io, const Services& services, const std::shared_ptr<Gate>& gate,
+       Handshakes& handshakes, bool is_for_metrics)
+      : acceptor(asio::make_strand(io)),
+        shared{.services = services,
+               .clock = services.clock,
+               .gate = gate,
+               .identity = {},
+               .is_for_metrics = is_for_metrics,
+               .handshakes = handshakes} {}
+  core::Result<void> listen(const std::string& address, std::uint16_t port);
+};
+
 }  // namespace
 
 struct HttpServer::State {
@@ -46,10 +66,7 @@ struct HttpServer::State {
   Handshakes handshakes;
   oip::Serving serving;
   Services services;
-  Shared shared;
-  tcp::acceptor acceptor{asio::make_strand(io)};
-  asio::steady_timer pause{acceptor.get_executor()};
-  std::uint16_t port = 0;
+  std::deque<Port> ports;  // the consumers', and perhaps that of the metrics
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
   std::vector<std::thread> threads;
 
@@ -57,10 +74,10 @@ struct HttpServer::State {
   std::condition_variable changed;
   std::set<std::shared_ptr<Connection>> connections;  // guarded by mutex
 
-  State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock,
+  State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock, core::Rng& rng,
         const oip::Options& options)
       : handshakes(io, clock),
-        serving{.options = options},
+        serving{.observer = {clock, rng, options.observe}, .options = options},
         services{
             .gateway = gateway,
             .loop = loop,
@@ -72,19 +89,14 @@ struct HttpServer::State {
             .heavy = std::make_shared<oip::Turns>(
                 [this](Task task) { asio::post(heavy, std::move(task)); }, clock, heavy_threads()),
             .lists = std::make_shared<oip::Turns>(through(gate), clock),
-            .serving = serving},
-        shared{.services = services,
-               .clock = clock,
-               .gate = gate,
-               .identity = {},
-               .handshakes = handshakes} {
+            .serving = serving} {
     gate->io = &io;
   }
 
-  core::Result<void> listen(const HttpOptions& options);
+  core::Result<void> listen(const MetricsPort& where, bool is_for_metrics);
   void run(int thread_count);
-  void accept();
-  void on_accept(beast::error_code error, tcp::socket socket);
+  void accept(Port& port);
+  void on_accept(Port& port, beast::error_code error, tcp::socket socket);
   void stop(std::int64_t grace_ms);
   void stop_connections(bool at_once);
   /// For one more. Under `mutex`.
@@ -93,13 +105,13 @@ struct HttpServer::State {
   bool wait_until_gone(std::int64_t wait_ms);
 };
 
-core::Result<void> HttpServer::State::listen(const HttpOptions& options) {
+core::Result<void> Port::listen(const std::string& address, std::uint16_t port) {
   beast::error_code error;
-  const asio::ip::address address = asio::ip::make_address(options.address, error);
+  const asio::ip::address ip = asio::ip::make_address(address, error);
   if (error)
     return core::fail(core::ErrorCode::kInvalidArgument, "'{}' is no IP address to listen on",
-                      options.address);
-  const tcp::endpoint endpoint(address, options.port);
+                      address);
+  const tcp::endpoint endpoint(ip, port);
   const auto step = [&](auto action) {
     if (!error) action();
   };
@@ -107,38 +119,47 @@ core::Result<void> HttpServer::State::listen(const HttpOptions& options) {
   step([&] { acceptor.set_option(tcp::acceptor::reuse_address(true), error); });
   step([&] { acceptor.bind(endpoint, error); });
   step([&] { acceptor.listen(limits::kConnectionsMax, error); });
-  step([&] { port = acceptor.local_endpoint(error).port(); });
+  step([&] { number = acceptor.local_endpoint(error).port(); });
   if (error)
     return core::fail(
-        core::ErrorCode::kUnavailable, "cannot listen for consumers on '{}': {}",
-        core::Endpoint{options.address, options.port}.text(),
+        core::ErrorCode::kUnavailable, "cannot listen for {} on '{}': {}",
+        shared.is_for_metrics ? "readers of metrics" : "consumers",
+        core::Endpoint{address, port}.text(),
         error == asio::error::address_in_use ? "the port is in use" : error.message());
   return {};
+}
+
+core::Result<void> HttpServer::State::listen(const MetricsPort& where, bool is_for_metrics) {
+  Port& port = ports.emplace_back(io, services, gate, handshakes, is_for_metrics);
+  port.shared.identity = where.identity;
+  return port.listen(where.address, where.port);
 }
 
 void HttpServer::State::run(int thread_count) {
   work.emplace(io.get_executor());
   for (int i = 0; i < thread_count; ++i) threads.emplace_back([this] { io.run(); });
-  asio::post(acceptor.get_executor(), [this] { accept(); });
+  for (Port& port : ports)
+    asio::post(port.acceptor.get_executor(), [this, &port] { accept(port); });
 }
 
-void HttpServer::State::accept() {
-  acceptor.async_accept(asio::make_strand(io), [this](beast::error_code error, tcp::socket socket) {
-    on_accept(error, std::move(socket));
-  });
+void HttpServer::State::accept(Port& port) {
+  port.acceptor.async_accept(asio::make_strand(io),
+                             [this, &port](beast::error_code error, tcp::socket socket) {
+                               on_accept(port, error, std::move(socket));
+                             });
 }
 
-void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
-  if (shared.stopping || error == asio::error::operation_aborted) return;
+void HttpServer::State::on_accept(Port& port, beast::error_code error, tcp::socket socket) {
+  if (port.shared.stopping || error == asio::error::operation_aborted) return;
   if (error) {
     bool is_made = false;
     if (error == asio::error::no_descriptors) {
       const std::lock_guard lock(mutex);
       is_made = make_room(0);
     }
-    pause.expires_after(is_made ? kMoment : kAcceptPause);
-    pause.async_wait([this](beast::error_code cancelled) {
-      if (!cancelled) accept();
+    port.pause.expires_after(is_made ? kMoment : kAcceptPause);
+    port.pause.async_wait([this, &port](beast::error_code cancelled) {
+      if (!cancelled) accept(port);
     });
     return;
   }
@@ -146,7 +167,7 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
   // Beyond the limit one makes room (places.hpp). Where all are at work the new one is closed.
   if (connections.size() < limits::kConnectionsMax || make_room(limits::kConnectionsMax)) {
     const auto connection = std::make_shared<Connection>(
-        std::move(socket), shared, [this](const std::shared_ptr<Connection>& closed) {
+        std::move(socket), port.shared, [this](const std::shared_ptr<Connection>& closed) {
           const std::lock_guard guard(mutex);
           connections.erase(closed);
           changed.notify_all();
@@ -154,7 +175,7 @@ void HttpServer::State::on_accept(beast::error_code error, tcp::socket socket) {
     connections.insert(connection);
     connection->start();
   }
-  accept();
+  accept(port);
 }
 
 bool HttpServer::State::make_room(std::size_t most) {
@@ -188,12 +209,14 @@ bool HttpServer::State::wait_until_gone(std::int64_t wait_ms) {
 
 void HttpServer::State::stop(std::int64_t grace_ms) {
   if (threads.empty()) return;
-  shared.stopping = true;
-  asio::post(acceptor.get_executor(), [this] {
-    beast::error_code ignored;
-    acceptor.close(ignored);
-    pause.cancel();
-  });
+  for (Port& port : ports) {
+    port.shared.stopping = true;
+    asio::post(port.acceptor.get_executor(), [&port] {
+      beast::error_code ignored;
+      port.acceptor.close(ignored);
+      port.pause.cancel();
+    });
+  }
   stop_connections(false);
   if (!wait_until_gone(grace_ms)) stop_connections(true);
   {
@@ -211,19 +234,23 @@ void HttpServer::State::stop(std::int64_t grace_ms) {
 
 HttpServer::HttpServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 HttpServer::~HttpServer() { stop(0); }
-std::uint16_t HttpServer::port() const { return state_->port; }
+std::uint16_t HttpServer::port() const { return state_->ports.front().number; }
+std::uint16_t HttpServer::metrics_port() const {
+  return state_->ports.size() > 1 ? state_->ports.back().number : 0;
+}
 const oip::Services& HttpServer::services() const { return state_->services; }
 void HttpServer::stop(std::int64_t grace_ms) { state_->stop(grace_ms); }
 
 core::Result<std::unique_ptr<HttpServer>> HttpServer::start(gateway::Gateway& gateway,
                                                             core::Loop& loop,
                                                             const core::Clock& clock,
+                                                            core::Rng& rng,
                                                             const HttpOptions& options) {
   core::check(options.threads >= 1 && options.threads <= limits::kThreadsMax,
               "an HTTP server has at least one thread");
-  auto state = std::make_unique<State>(gateway, loop, clock, options.serving);
-  state->shared.identity = options.identity;
-  COMMENSAL_TRY(state->listen(options));
+  auto state = std::make_unique<State>(gateway, loop, clock, rng, options.serving);
+  COMMENSAL_TRY(state->listen({options.address, options.port, options.identity}, false));
+  if (options.metrics) COMMENSAL_TRY(state->listen(*options.metrics, true));
   state->run(options.threads);
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/memory_budget.hpp>
+#include <commensal/serve/observe/request_tag.hpp>
 #include <commensal/serve/oip/services.hpp>
 #include <functional>
 #include <memory>
@@ -26,6 +27,7 @@ struct Asker {
   std::string line;       // of Turns: the account's, of the token or whose connection it is
   core::MemoryBudget::Lease memory;  // for the request, what is made of it, and the answer
   std::stop_source left;             // the client has: asked to stop while it is answered
+  observe::RequestTag tag;           // what the request is called
 
   const gateway::Account* asker() const { return has_account ? &account : nullptr; }
 };

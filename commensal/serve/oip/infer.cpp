@@ -6,6 +6,7 @@
 #include <commensal/serve/oip/classification.hpp>
 #include <commensal/serve/oip/infer.hpp>
 #include <commensal/verify/receipt/roots.hpp>
+#include <tuple>
 
 namespace commensal::oip {
 namespace {
@@ -92,12 +93,25 @@ core::Result<gateway::InferResponse> classify_all(const Trip& trip,
   return response;
 }
 
+/// What came of it, for who looks on.
+void describe(const Trip& trip, const core::Result<gateway::InferResponse>& response,
+              observe::Ended& ended) {
+  std::tie(ended.model, ended.version) = trip.model;
+  ended.code = response ? "ok" : core::name_of(response.error().code);
+  if (!response) return;
+  ended.bytes_out = receipt::element_bytes(response->outputs);
+  ended.receipt = core::to_hex(response->receipt);
+  ended.provider = crypto::to_text(response->provider);
+}
+
 void end(const Services& services, const std::shared_ptr<Trip>& trip,
          core::Result<gateway::InferResponse> response) {
   trip->ended.is_success = response.has_value();
   trip->ended.wall_ms = services.clock.wall_ms();
   trip->ended.inferred_ns = services.clock.monotonic_ns() - trip->since_ns;
   if (!trip->model.first.empty()) services.serving.statistics.add(trip->model, trip->ended);
+  describe(*trip, response, trip->ended);
+  services.serving.observer.ended(trip->ended);
   if (response) fit_outputs(*trip->config, response->outputs);
   if (!response || trip->classified.empty()) return trip->done(std::move(response));
   services.heavy->post(trip->line, [&services, trip, response = *std::move(response)] {
@@ -129,7 +143,9 @@ void begin(const Services& services, Asker& asker, InferRequest request, gateway
                                   .classified = {},
                                   .line = asker.line,
                                   .done = std::move(done),
+                                  .ended = {.tag = asker.tag, .account = asker.account.name},
                                   .since_ns = services.clock.monotonic_ns()});
+  trip->ended.bytes_in = receipt::element_bytes(trip->order.inputs);
   receipt::take_roots(trip->order.inputs);
   for (RequestedOutput& output : request.body.outputs) {
     trip->order.outputs.push_back(output.name);

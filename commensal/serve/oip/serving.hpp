@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/rates.hpp>
+#include <commensal/serve/observe/observer.hpp>
 #include <commensal/serve/oip/model_config.hpp>
 #include <commensal/serve/oip/statistics.hpp>
 #include <commensal/serve/oip/system_memory.hpp>
@@ -17,6 +18,7 @@ struct Options {
   std::string server_name = "commensal";  // in the server's metadata
   std::string anonymous;                  // the account of who shows no token; "": nobody's
   bool system_memory = false;             // clients of this host may name shared memory of theirs
+  observe::Options observe = {};          // what operators see of it
 };
 
 /// How often each party (core::Place::party: a network, or an account whose connection it is) may
@@ -45,6 +47,7 @@ class Strangers {
 /// What is kept from request to request, in whatever protocol. Thread-safety: any thread, but
 /// configs, the loop's.
 struct Serving {
+  observe::Observer observer;
   const Options options = {};
   Strangers strangers = {};
   Statistics statistics = {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/serve/observe/ended.hpp>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -27,14 +28,7 @@ struct ModelStatistics {
   Duration infer;  // behind that: a provider's queue, its work, the receipt
 };
 
-/// One request that has ended.
-struct Ended {
-  bool is_success = false;
-  std::int64_t wall_ms = 0;
-  std::uint64_t rows = 1;
-  std::int64_t queued_ns = 0;
-  std::int64_t inferred_ns = 0;
-};
+using observe::Ended;
 
 /// Thread-safety: any thread.
 class Statistics {

@@ -10,16 +10,22 @@ namespace commensal::oip_grpc {
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
+constexpr const char* kRequestId = "x-request-id";
 
 grpc::Status to_status(const core::Error& error) {
   return {static_cast<grpc::StatusCode>(rpc::status_code(error.code)),
           protocol::one_line(error.message)};
 }
 
-std::string authorization_of(const grpc::CallbackServerContext& context) {
-  const auto found = context.client_metadata().find("authorization");
+/// The first; "" where there is none.
+std::string metadata_of(const grpc::CallbackServerContext& context, const char* name) {
+  const auto found = context.client_metadata().find(name);
   if (found == context.client_metadata().end()) return "";
   return {found->second.data(), found->second.size()};
+}
+
+std::string only_metadata_of(const grpc::CallbackServerContext& context, const char* name) {
+  return context.client_metadata().count(name) == 1 ? metadata_of(context, name) : "";
 }
 
 /// At the least rate at which an answer is read over HTTP.
@@ -35,7 +41,11 @@ Call::Call(std::shared_ptr<Hall> hall, grpc::GenericCallbackServerContext* conte
       context_(context),
       from_(rpc::peer_of(context->peer())),
       method_(find_method(context->method())),
-      authorization_(authorization_of(*context)) {}
+      authorization_(metadata_of(*context, "authorization")),
+      tag_(hall_->services.serving.observer.tag(only_metadata_of(*context, kRequestId),
+                                                only_metadata_of(*context, "traceparent"))) {
+  context->AddInitialMetadata(kRequestId, tag_.id);
+}
 
 Call* Call::begin(const std::shared_ptr<Hall>& hall, grpc::GenericCallbackServerContext* context) {
   auto call = std::make_shared<Call>(hall, context);
@@ -63,6 +73,7 @@ Call* Call::begin(const std::shared_ptr<Hall>& hall, grpc::GenericCallbackServer
 void Call::admit() {
   const auto turn = std::make_shared<Turn>(Turn{std::make_shared<oip::Asker>()});
   turn->asker->left = left_;
+  turn->asker->tag = tag_;
   const oip::Credentials who{.authorization = authorization_,
                              .party = "@" + from_.network,  // no account is called so
                              .is_strangers = true,

@@ -4,6 +4,7 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <commensal/serve/observe/request_tag.hpp>
 #include <commensal/serve/oip_grpc/methods.hpp>
 #include <commensal/serve/rpc/generic_server.hpp>
 #include <deque>
@@ -70,6 +71,7 @@ class Call final : public grpc::ServerGenericBidiReactor,
   const rpc::Peer from_;
   const Method* const method_;
   std::string authorization_;
+  const observe::RequestTag tag_;  // of all its requests
   std::stop_source left_;
 
   std::mutex mutex_;  // guards the rest
