@@ -12,4 +12,6 @@ void say(std::string_view line) {
   fmt::print(stderr, "{:%Y-%m-%dT%H:%M:%S}Z {}\n", fmt::gmtime(now_s), line);
 }
 
+void say_as_is(std::string_view line) { fmt::print(stderr, "{}\n", line); }
+
 }  // namespace commensal::apps

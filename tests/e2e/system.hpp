@@ -55,6 +55,7 @@ class System : public ::testing::Test {
     const std::string url = said.at("http");
     http_port_ = url.substr(url.rfind(':') + 1);
     grpc_ = said.at("grpc");
+    metrics_ = said.at("metrics");
     provider_port_ = std::to_string(said.at("provider_port").get<int>());
     token_file_ = said.at("operator_token_file");
     gateway_key_ = said.at("gateway_key");
@@ -117,7 +118,8 @@ class System : public ::testing::Test {
   std::string http_port_ = "0", provider_port_ = "0", token_file_, last_error_;
   std::string data_ = "gateway", scheme_ = "http://", http_host_ = "127.0.0.1";
   std::string gateway_key_, pin_;
-  std::string grpc_;  // "host:port"
+  std::string grpc_;     // "host:port"
+  std::string metrics_;  // their URL
   Money money_ = Money::kAsNamed;
   bool has_terms_ = false;
   std::string address_;  // of the provider that was started last

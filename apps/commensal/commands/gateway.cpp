@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <apps/commensal/gateway_options.hpp>
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/money_options.hpp>
 #include <apps/common/command.hpp>
@@ -26,8 +27,6 @@ using core::Result;
 using ledger::AccountKind;
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kMemoryMin = std::int64_t{4} << 20;  // a quarter takes a picture
-
 struct GatewayArguments {
   daemon::GatewayDaemonConfig daemon;
   std::string folder;
@@ -35,6 +34,7 @@ struct GatewayArguments {
   WorkerOptions worker;
   std::string http = "127.0.0.1:8080";
   std::string grpc = "127.0.0.1:8081";
+  std::string metrics;
   std::string providers = "127.0.0.1:8090";
   const CLI::App* app = nullptr;
   bool json = false;
@@ -147,9 +147,17 @@ void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daem
   const std::string key = crypto::to_text(daemon.address());
   const core::Endpoint grpc{core::host_of(options.daemon.grpc_address), daemon.grpc_port()};
   const std::string grpc_text = grpc.port == 0 ? "" : grpc.text();
+  const core::Endpoint metrics{core::host_of(options.daemon.metrics_address),
+                               daemon.metrics_port()};
+  const std::string metrics_text =
+      metrics.port == 0
+          ? ""
+          : fmt::format("{}://{}/metrics", daemon.is_metrics_secure() ? "https" : "http",
+                        metrics.text());
   if (options.json) {
     fmt::print("{}\n", Json({{"http", url},
                              {"grpc", grpc_text},
+                             {"metrics", metrics_text},
                              {"provider_port", daemon.provider_port()},
                              {"operator_token_file", daemon.token_file().string()},
                              {"gateway_key", key},
@@ -164,6 +172,7 @@ void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daem
                grpc_text.empty() ? "" : secured(daemon.is_grpc_secure()), providers.text(),
                secured(daemon.are_providers_secure()), daemon.token_file().string());
     fmt::print("for providers: --gateway-key {}\n", key);
+    if (!metrics_text.empty()) fmt::print("metrics: {}\n", metrics_text);
     if (!pin.empty()) fmt::print("for consumers: --pin {}\n", pin);
     if (options.daemon.gateway.money.face_value != protocol::Amount()) {
       fmt::print("{}\n", words_of_honesty(options.daemon.gateway));
@@ -197,6 +206,10 @@ Result<int> run(GatewayArguments& options) {
   options.daemon.http_address = http.host;
   options.daemon.http_port = http.port;
   COMMENSAL_ASSIGN(options.daemon.grpc_address, grpc_address(options));
+  if (!options.metrics.empty()) {
+    COMMENSAL_ASSIGN(const core::Endpoint metrics, endpoint_of("--metrics", options.metrics));
+    options.daemon.metrics_address = metrics.text();
+  }
   COMMENSAL_ASSIGN(const core::Endpoint providers, endpoint_of("--providers", options.providers));
   options.daemon.provider_address = providers.text();
   gateway::MoneyConfig& money = options.daemon.gateway.money;
@@ -242,67 +255,6 @@ Result<int> run(GatewayArguments& options) {
                     failure->message,
                     core::is_disk_full(*failure) ? "make room on its disk, then start it again"
                                                  : "start the gateway again");
-}
-
-void declare_encryption(CLI::App& app, daemon::GatewayDaemonConfig& daemon) {
-  const auto set = [&daemon](tls::Encryption to) {
-    return [&daemon, to](std::int64_t) { daemon.encryption = to; };
-  };
-  CLI::Option* const always =
-      app.add_flag_function("--tls", set(tls::Encryption::kAlways),
-                            "TLS on loopback too; beyond it ports speak TLS anyway, with a "
-                            "certificate that signs itself, "
-                            "made and kept in the data folder, unless another is given");
-  CLI::Option* const certificate =
-      app.add_option(
-             "--tls-cert", daemon.tls_certificate,
-             "Certificate, or chain with the own one first (PEM), for every port, on loopback too; "
-             "read again when it changes")
-          ->check(CLI::ExistingFile);
-  CLI::Option* const key = app.add_option("--tls-key", daemon.tls_key, "Its private key (PEM)")
-                               ->check(CLI::ExistingFile);
-  certificate->needs(key);
-  key->needs(certificate);
-  app.add_flag_function("--plain", set(tls::Encryption::kNever),
-                        "No TLS, beyond loopback neither: everybody on the way reads and changes "
-                        "what is sent, tokens included")
-      ->excludes(always)
-      ->excludes(certificate);
-}
-
-void declare_serving(CLI::App& app, oip::Options& serving) {
-  app.add_option(
-         "--server-name", serving.server_name,
-         "Name in the Open Inference Protocol's metadata (Triton's clients expect 'triton')")
-      ->capture_default_str();
-  app.add_option("--anonymous", serving.anonymous,
-                 "Account of who shows no token; it pays, and may do, what an account may");
-  app.add_flag("--shared-memory", serving.system_memory,
-               "Clients on this host may pass tensors in POSIX shared memory: they name it, and "
-               "the gateway opens it as its own user");
-}
-
-void declare_quotas(CLI::App& app, gateway::QuotaConfig& quotas) {
-  app.add_option("--account-requests", quotas.requests_per_s,
-                 "Requests a second of one account, on average")
-      ->check(CLI::Range(0.1, 1e6))
-      ->capture_default_str();
-  app.add_option("--account-models", quotas.models.models_max,
-                 "Models of one account, deleted ones included")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--account-disk", quotas.models.bytes_max,
-                 "Bytes of one account's models, deleted ones included")
-      ->transform(CLI::AsSizeValue(false))
-      ->capture_default_str();
-  app.add_option("--account-rollouts", quotas.rollouts_max, "Running rollouts of one account")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_option("--memory", quotas.memory_bytes_max,
-                 "Bytes of requests, and of answers until they are read; a quarter for one account")
-      ->check(CLI::Range(kMemoryMin, std::int64_t{1} << 50))
-      ->transform(CLI::AsSizeValue(false))
-      ->capture_default_str();
 }
 
 }  // namespace
@@ -354,6 +306,7 @@ Run declare_gateway(CLI::App& app) {
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
   declare_serving(app, options->daemon.serving);
+  declare_observation(app, options->metrics, options->daemon.serving.observe);
   declare_quotas(app, gateway.quotas);
   app.add_option("--receipts", gateway.receipts.records_max,
                  "Receipts that are kept; beyond that the oldest of the account that has most go")
