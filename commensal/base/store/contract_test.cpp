@@ -8,8 +8,10 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/postgres_store.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
 #include <commensal/base/store/testing/fault_store.hpp>
+#include <commensal/base/store/testing/postgres_server.hpp>
 #include <map>
 
 namespace commensal::store {
@@ -51,6 +53,29 @@ class Sqlite {
   std::unique_ptr<Store> store_;
 };
 
+/// One server for all tests of a process, new tables for each.
+class Postgres {
+ public:
+  static std::optional<std::string> missing() { return PostgresServer::missing_package(); }
+  Postgres() {
+    server().psql("DROP TABLE IF EXISTS commensal_entries, commensal_writer");
+    reopen();
+  }
+  Store& store() { return *store_; }
+  void reopen() {
+    store_.reset();  // which gives its lease back
+    store_ = *open_postgres_store(server().url(), {.owner = "a test"}, clock_);
+  }
+
+ private:
+  static PostgresServer& server() {
+    static PostgresServer one;
+    return one;
+  }
+  core::SystemClock clock_;
+  std::unique_ptr<Store> store_;
+};
+
 /// A fault store whose fault never comes must be transparent.
 class Faultless {
  public:
@@ -84,7 +109,13 @@ class Joint {
 template <class Twin>
 class StoreContract : public ::testing::Test {
  protected:
-  Store& store() { return twin_.store(); }
+  void SetUp() override {
+    if constexpr (requires { Twin::missing(); }) {
+      if (const auto missing = Twin::missing()) GTEST_SKIP() << *missing;
+    }
+    twin_.emplace();
+  }
+  Store& store() { return twin_->store(); }
   void put(std::string_view space, Bytes key, Bytes value) {
     ASSERT_TRUE(store().apply({{std::string(space), std::move(key), std::move(value)}}));
   }
@@ -100,9 +131,9 @@ class StoreContract : public ::testing::Test {
     return found;
   }
 
-  Twin twin_;
+  std::optional<Twin> twin_;
 };
-using Twins = ::testing::Types<Memory, Sqlite, Faultless, Joint>;
+using Twins = ::testing::Types<Memory, Sqlite, Postgres, Faultless, Joint>;
 TYPED_TEST_SUITE(StoreContract, Twins);
 
 TYPED_TEST(StoreContract, ReadsWhatWasWritten) {
@@ -204,7 +235,7 @@ TYPED_TEST(StoreContract, EverythingIsThereAfterReopening) {
   this->put("a", bytes("k"), large);
   this->put("a", bytes("gone"), bytes("v"));
   ASSERT_TRUE(this->store().apply({{"a", bytes("gone"), std::nullopt}}));
-  this->twin_.reopen();
+  this->twin_->reopen();
   EXPECT_EQ(this->get("a", bytes("k")), large);
   EXPECT_EQ(this->keys("a", {}).size(), 1u);
 }
@@ -227,7 +258,7 @@ TYPED_TEST(StoreContract, AgreesWithAMapOverRandomBatches) {
       }
     }
     ASSERT_TRUE(this->store().apply(batch));
-    if (round % 20 == 19) this->twin_.reopen();
+    if (round % 20 == 19) this->twin_->reopen();
     std::map<std::string, Bytes> found;
     ASSERT_TRUE(this->store().scan("a", {}, [&](ByteView key, ByteView value) {
       found[std::string(core::as_text(key))] = {value.begin(), value.end()};

@@ -19,10 +19,13 @@ constexpr std::string_view kRole = "role", kOwner = "owner";
 
 core::Path store_in(const core::Path& path) { return path / "state.sqlite"; }
 
+core::Path note_in(const core::Path& path) { return path / "state.elsewhere"; }
+
 /// What a daemon's folder has in it, or may be given before the first start: a key, a certificate.
 bool is_own(const std::string& name) {
-  constexpr std::string_view kOwn[] = {"lock",         "key",          "keystore.json",
-                                       "state.sqlite", "tls-cert.pem", "tls-key.pem"};
+  constexpr std::string_view kOwn[] = {"lock",           "key",          "keystore.json",
+                                       "state.sqlite",   "tls-cert.pem", "tls-key.pem",
+                                       "state.elsewhere"};
   return std::ranges::find(kOwn, name) != std::end(kOwn);
 }
 
@@ -53,6 +56,27 @@ core::Result<void> check_contents(const core::Path& path, std::string_view role)
   return fail(ErrorCode::kFailedPrecondition,
               "'{}' holds other files: expected an empty or new folder, or a {}'s", path.string(),
               role);
+}
+
+/// Who forgets once where it is would begin with nothing, and sign a second time for what is drawn.
+core::Result<void> check_place(const core::Path& path, bool is_elsewhere) {
+  const bool has_store = std::filesystem::exists(store_in(path));
+  const bool has_note = std::filesystem::exists(note_in(path));
+  if (is_elsewhere && has_store) {
+    return fail(ErrorCode::kFailedPrecondition,
+                "the folder '{}' has its state in state.sqlite, which is not moved to a database: "
+                "expected a new folder",
+                path.string());
+  }
+  if (is_elsewhere || !has_note) return {};
+  return fail(ErrorCode::kFailedPrecondition,
+              "the state of the folder '{}' is in a database: expected its URL", path.string());
+}
+
+core::Result<void> note_place(const core::Path& path) {
+  if (std::filesystem::exists(note_in(path))) return {};
+  return core::write_file_atomically(note_in(path),
+                                     core::as_bytes("The state is in a database.\n"));
 }
 
 core::Result<void> make_folder(const core::Path& path) {
@@ -128,10 +152,18 @@ core::Result<void> expect(core::Store& store, const core::Path& folder, std::str
   return other(folder, what, core::as_text(*before), now);
 }
 
+core::Result<void> check_ownerless(core::Store& store, const core::Path& missing) {
+  COMMENSAL_ASSIGN(const auto owner, store.get(kSpace, core::as_bytes(kOwner)));
+  if (!owner) return {};  // the first start was cut off
+  return fail(ErrorCode::kFailedPrecondition,
+              "'{}' is missing, and this folder is of {}: put its key back", missing.string(),
+              core::as_text(*owner));
+}
+
 }  // namespace
 
 StateFolder::StateFolder(core::Path path, std::shared_ptr<const void> lock, crypto::SecretKey key,
-                         std::unique_ptr<core::Store> store)
+                         std::shared_ptr<core::Store> store)
     : path_(std::move(path)),
       lock_(std::move(lock)),
       key_(std::move(key)),
@@ -140,11 +172,7 @@ StateFolder::StateFolder(core::Path path, std::shared_ptr<const void> lock, cryp
 core::Result<void> StateFolder::may_make_key(const core::Path& path, const core::Path& missing) {
   if (!std::filesystem::exists(store_in(path))) return {};
   COMMENSAL_ASSIGN(const auto store, open_sqlite_store(store_in(path)));
-  COMMENSAL_ASSIGN(const auto owner, store->get(kSpace, core::as_bytes(kOwner)));
-  if (!owner) return {};  // the first start was cut off
-  return fail(ErrorCode::kFailedPrecondition,
-              "'{}' is missing, and this folder is of {}: put its key back", missing.string(),
-              core::as_text(*owner));
+  return check_ownerless(*store, missing);
 }
 
 core::Result<void> StateFolder::check_role(core::Store& store, const core::Path& path,
@@ -155,14 +183,25 @@ core::Result<void> StateFolder::check_role(core::Store& store, const core::Path&
 }
 
 core::Result<StateFolder> StateFolder::open(const core::Path& path, std::string_view role,
-                                            core::Rng& rng, const KeyOpener& open_key) {
+                                            core::Rng& rng, const KeyOpener& open_key,
+                                            std::shared_ptr<core::Store> elsewhere) {
   COMMENSAL_TRY(make_folder(path));
   COMMENSAL_TRY(check_contents(path, role));
-  COMMENSAL_ASSIGN(auto lock, lock_folder(path));
+  COMMENSAL_TRY(check_place(path, elsewhere != nullptr));
+  std::shared_ptr<const void> lock;
+  if (!elsewhere) {
+    COMMENSAL_ASSIGN(lock, lock_folder(path));
+  } else if (!open_key && !std::filesystem::exists(plain_key_in(path))) {
+    COMMENSAL_TRY(check_ownerless(*elsewhere, plain_key_in(path)));
+  }
   COMMENSAL_ASSIGN(auto key, open_key ? open_key(path) : load_or_make_key(path, rng));
-  COMMENSAL_ASSIGN(auto store, open_sqlite_store(store_in(path)));
+  std::shared_ptr<core::Store> store = elsewhere;
+  if (!store) {
+    COMMENSAL_ASSIGN(store, open_sqlite_store(store_in(path)));
+  }
   COMMENSAL_TRY(expect(*store, path, kRole, role));
   COMMENSAL_TRY(expect(*store, path, kOwner, crypto::to_text(key.address())));
+  if (elsewhere) COMMENSAL_TRY(note_place(path));
   return StateFolder(path, std::move(lock), std::move(key), std::move(store));
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/state_folder.hpp>
 
 namespace commensal::store {
@@ -44,6 +45,32 @@ TEST(StateFolder, MakesNoKeyWhereAnotherIsMissing) {
   EXPECT_FALSE(StateFolder::may_make_key(path, key));
   ASSERT_TRUE(std::filesystem::remove(path / "state.sqlite"));
   EXPECT_TRUE(StateFolder::open(path, "provider", rng)) << "nothing is of the old key";
+  std::filesystem::remove_all(path);
+}
+
+TEST(StateFolder, MayHaveItsStoreElsewhereForGood) {
+  const core::Path path = core::Path(::testing::TempDir()) / fmt::format("else{}", ::getpid());
+  core::CounterRng rng(5);
+  const auto elsewhere = std::make_shared<MemoryStore>();
+  const auto refused = [&](const std::shared_ptr<core::Store>& store) {
+    const auto folder = StateFolder::open(path, "gateway", rng, {}, store);
+    return folder ? "accepted" : folder.error().message;
+  };
+  const auto folder = StateFolder::open(path, "gateway", rng, {}, elsewhere);
+  ASSERT_TRUE(folder.has_value()) << folder.error().message;
+  EXPECT_EQ(&folder->store(), elsewhere.get());
+  EXPECT_EQ(refused(elsewhere), "accepted") << "who was asleep may still have the folder";
+  EXPECT_EQ(refused(nullptr),
+            fmt::format("the state of the folder '{}' is in a database: expected its URL",
+                        path.string()));
+  const std::string owner = crypto::to_text(folder->key().address());
+  ASSERT_TRUE(std::filesystem::remove(StateFolder::plain_key_in(path)));
+  EXPECT_EQ(refused(elsewhere),
+            fmt::format("'{}' is missing, and this folder is of {}: put its key back",
+                        StateFolder::plain_key_in(path).string(), owner));
+  std::filesystem::remove_all(path);
+  EXPECT_EQ(refused(nullptr), "accepted");
+  EXPECT_NE(refused(elsewhere).find("has its state in state.sqlite"), std::string::npos);
   std::filesystem::remove_all(path);
 }
 
