@@ -64,7 +64,8 @@ class Postgres {
   Store& store() { return *store_; }
   void reopen() {
     store_.reset();  // which gives its lease back
-    store_ = *open_postgres_store(server().url(), {.owner = "a test"}, clock_);
+    store_ =
+        *open_postgres_store(server().url(), {.owner = "a test", .silence_ms = 120'000}, clock_);
   }
 
  private:

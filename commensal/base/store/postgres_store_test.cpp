@@ -47,6 +47,8 @@ class PostgresStoreTest : public ::testing::Test {
   }
   Opened open(PostgresOptions options = {}) {
     if (options.owner.empty()) options.owner = "first";
+    // A busy machine is not to be taken for a silent server.
+    if (options.silence_ms == PostgresOptions().silence_ms) options.silence_ms = 120'000;
     return open_postgres_store(url_.empty() ? server_->url() : url_, options, clock_);
   }
   std::string refusal(const std::string& url) {
@@ -180,7 +182,7 @@ TEST_F(PostgresStoreTest, AKilledServerHasAllThatWasAcknowledged) {
   ASSERT_TRUE(open());
   log_batches();
   for (const Cut cut : {Cut::kBefore, Cut::kDuring, Cut::kAfter}) {
-    for (int at = 0; at < 3; ++at) {
+    for (const int at : {1, 2}) {  // 0 prepares the first
       auto opened = open({.lease_ms = 600'000, .redial_ms = 60'000});
       ASSERT_TRUE(opened.has_value()) << opened.error().message;
       const auto store = *std::move(opened);
