@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <apps/commensal/database_options.hpp>
 #include <apps/commensal/gateway_options.hpp>
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/money_options.hpp>
@@ -31,6 +32,7 @@ struct GatewayArguments {
   daemon::GatewayDaemonConfig daemon;
   std::string folder;
   KeyOptions key;
+  DatabaseOptions database;
   WorkerOptions worker;
   std::string http = "127.0.0.1:8080";
   std::string grpc = "127.0.0.1:8081";
@@ -205,13 +207,16 @@ Result<int> run(GatewayArguments& options) {
   COMMENSAL_ASSIGN(const core::Endpoint http, endpoint_of("--http", options.http));
   options.daemon.http_address = http.host;
   options.daemon.http_port = http.port;
-  COMMENSAL_ASSIGN(options.daemon.grpc_address, grpc_address(options));
   if (!options.metrics.empty()) {
     COMMENSAL_ASSIGN(const core::Endpoint metrics, endpoint_of("--metrics", options.metrics));
     options.daemon.metrics_address = metrics.text();
   }
   COMMENSAL_ASSIGN(const core::Endpoint providers, endpoint_of("--providers", options.providers));
   options.daemon.provider_address = providers.text();
+  // Before anything else: until then state, folder and ports may be another gateway's.
+  COMMENSAL_ASSIGN(const auto database, options.database.open());
+  options.daemon.store = database;
+  COMMENSAL_ASSIGN(options.daemon.grpc_address, grpc_address(options));
   gateway::MoneyConfig& money = options.daemon.gateway.money;
   const std::string& grpc = options.daemon.grpc_address;
   const bool is_local = tls::is_loopback(http.host) && tls::is_loopback(providers.host) &&
@@ -224,6 +229,7 @@ Result<int> run(GatewayArguments& options) {
   EventLog log;
   options.daemon.engines = options.worker.engines({});
   COMMENSAL_ASSIGN(const auto daemon, start(options, log));
+  options.daemon.store.reset();  // so that the lease is given back when the daemon has ended
   Result<void> fits;
   daemon->ask([&](gateway::Gateway& gateway) {
     fits = check_rules(*options.app, money.rules, gateway.ledger().scalars.config);
@@ -248,6 +254,7 @@ Result<int> run(GatewayArguments& options) {
   std::optional<core::Error> failure;
   wait_for_signal(1000, [&] {
     daemon->ask([&](gateway::Gateway& gateway) { failure = gateway.failure(); });
+    if (!failure && database) failure = database->taken_over();
     return !failure;
   });
   if (!failure) return 0;
@@ -264,6 +271,7 @@ Run declare_gateway(CLI::App& app) {
   options->folder = state_folder("gateway").string();
   gateway::GatewayConfig& gateway = options->daemon.gateway;
   app.add_option("--data-dir", options->folder, "State: key, store, models")->capture_default_str();
+  options->database.declare(app);
   options->key.declare(app);
   options->worker.declare(app);
   app.add_option("--http", options->http, "IP:PORT for consumers, or localhost:PORT; port 0: any")

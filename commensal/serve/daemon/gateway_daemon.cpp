@@ -145,8 +145,8 @@ GatewayDaemon::~GatewayDaemon() = default;
 core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayDaemonConfig& config,
                                                                   gateway::Observer* observer) {
   core::SystemRng rng;
-  COMMENSAL_ASSIGN(auto folder,
-                   store::StateFolder::open(config.folder, "gateway", rng, config.key));
+  COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, "gateway", rng, config.key,
+                                                         config.store));
   auto state = std::make_unique<State>(std::move(folder), watch_of(config, observer));
   const gateway::GatewayDependencies deps{.loop = state->loop,
                                           .clock = state->clock,

@@ -14,8 +14,9 @@
 namespace commensal::daemon {
 
 struct GatewayDaemonConfig {
-  core::Path folder;     // state: key, store, models, operator.token
-  store::KeyOpener key;  // nothing: the plain key file of the folder
+  core::Path folder;                   // state: key, store, models, operator.token
+  store::KeyOpener key;                // nothing: the plain key file of the folder
+  std::shared_ptr<core::Store> store;  // where it is not in the folder
   std::string http_address = "127.0.0.1";
   std::uint16_t http_port = 8080;  // 0: any that is free
   std::string grpc_address;        // of consumers too, "host:port"; "": none
