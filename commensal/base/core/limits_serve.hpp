@@ -15,6 +15,8 @@ inline constexpr std::int64_t kHttpJsonBytesMax = 32 << 20;
 inline constexpr std::int64_t kFilesSentBytesMax = std::int64_t{16} << 30;  // at a time
 // Of a list that anybody may ask for: one has the next part, after what is told.
 inline constexpr std::size_t kHttpListBytesMax = 64 << 10;
+// So long what could be written waits for what is on its way, so that one write serves both.
+inline constexpr std::int64_t kGatherMs = 5;
 inline constexpr std::int64_t kInferTimeoutMsMax = 24 * 60 * 60 * 1000;  // a longer one is this
 inline constexpr std::size_t kHttpHeavyBytesMin = 1 << 20;  // takes more than a millisecond to read
 inline constexpr std::size_t kHttpHeavyThreads = 2;

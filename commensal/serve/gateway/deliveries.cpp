@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/gateway/deliveries.hpp>
 
 namespace commensal::gateway {
@@ -80,7 +81,16 @@ ReceiptRecord Deliveries::record_of(const event::StepMade& made) const {
   return record;
 }
 
-void Deliveries::flush() {
+void Deliveries::flush(std::size_t awaited) {
+  if (records_.empty() || awaited == 0) return write();
+  if (std::exchange(gathers_, true)) return;
+  deps_.loop.after(limits::kGatherMs, [this] {
+    gathers_ = false;
+    write();
+  });
+}
+
+void Deliveries::write() {
   if (records_.empty()) return;
   std::vector<ReceiptRecord> records = std::exchange(records_, {});
   std::vector<event::StepMade> ready = std::exchange(ready_, {});

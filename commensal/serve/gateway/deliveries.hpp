@@ -7,8 +7,9 @@
 namespace commensal::gateway {
 
 /// Steps that were delivered become receipts: each is drawn for its audit or not, paid for and
-/// written with all that opens it; what is ready together shares one write. What is large is filed
-/// off the loop before. Each ends with event::StepKept. Thread-safety: the loop's thread.
+/// written with all that opens it; what is ready together shares one write, and waits a moment for
+/// what is on its way. What is large is filed off the loop before. Each ends with event::StepKept.
+/// Thread-safety: the loop's thread.
 class Deliveries {
  public:
   /// All of them outlive this object.
@@ -25,8 +26,8 @@ class Deliveries {
 
   void on_made(event::StepMade& made);
   void on_filed(event::OpeningFiled& filed);
-  /// Writes what is ready; call when no event is left.
-  void flush();
+  /// Writes what is ready; call when no event is left. `awaited`: so many more are on their way.
+  void flush(std::size_t awaited);
   std::size_t pending() const { return ready_.size() + filing_; }
 
  private:
@@ -35,9 +36,11 @@ class Deliveries {
   /// Waits for flush(), or fails by itself: not what is written beside it.
   void add(event::StepMade& made, core::Result<ReceiptRecord> record);
   void file(event::StepMade& made, receipt::Opening opening);
+  void write();
 
   Dependencies deps_;
   std::size_t filing_ = 0;  // off the loop
+  bool gathers_ = false;    // writes soon
   // Of the same steps:
   std::vector<ReceiptRecord> records_;
   std::vector<event::StepMade> ready_;

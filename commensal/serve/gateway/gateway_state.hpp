@@ -70,7 +70,7 @@ struct Gateway::State {
         events(
             loop,
             [this](event::Any& event) { std::visit([this](auto& kind) { handle(kind); }, event); },
-            [this] { deliveries.flush(); }),
+            [this] { deliveries.flush(steps.awaited()); }),
         store(w.store),
         accounts(store, w.rng),
         quotas(c.quotas),

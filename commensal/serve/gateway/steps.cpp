@@ -62,6 +62,7 @@ Steps::Running Steps::take(const core::Digest& job) {
   const auto found = running_.find(job);
   Running running = std::move(found->second);
   running_.erase(found);
+  if (running.is_signed) --awaited_;
   Roster::Peer* const peer = deps_.roster.at(running.trip.stream);
   if (peer != nullptr && peer->in_flight > 0) {
     --peer->in_flight;
@@ -225,6 +226,8 @@ void Steps::countersign() {
     for (const Committed& one : batch) turn_down(one.job, Loss::kOurs, kept.error());
     return;
   }
+  for (const Committed& one : batch) running_.at(one.job).is_signed = true;
+  awaited_ += batch.size();
   for (auto& [stream, reply] : replies) {
     Roster::Peer* const peer = deps_.roster.at(stream);
     if (peer != nullptr) peer->stream->send(std::move(reply));

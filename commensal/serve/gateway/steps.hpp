@@ -44,6 +44,8 @@ class Steps {
     const auto found = running_.find(job);
     return found != running_.end() && found->second.is_committed;
   }
+  /// Jobs at hand that are signed for: what they open is on its way.
+  std::size_t awaited() const { return awaited_; }
   /// A pause of its provider excuses the job no longer. Its stream, if that one pauses now.
   std::optional<StreamId> end_patience(const core::Digest& job);
   /// Nobody waits for it any longer, and no event tells of it, if it is at hand.
@@ -64,6 +66,7 @@ class Steps {
     Trip trip;
     std::uint64_t number = 0;  // of its question: a silence counts for its own only
     bool is_committed = false;
+    bool is_signed = false;
     std::int64_t heard_ms = 0;  // asked, or committed
   };
   using Jobs = std::map<core::Digest, Running>;
@@ -97,6 +100,7 @@ class Steps {
   const std::int64_t ops_max_;  // of each step
   std::uint64_t asked_ = 0;
   Jobs running_;  // by id
+  std::size_t awaited_ = 0;
   std::vector<Committed> committed_;
   protocol::KnownSignatures known_;  // of our own
 };

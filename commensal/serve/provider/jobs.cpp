@@ -175,17 +175,32 @@ void Jobs::handle(const rpc::Withdraw& message) {
   }
 }
 
+/// Those that are committed to and that the gateway has not signed for.
+std::size_t Jobs::unsigned_jobs() const {
+  const std::size_t others = ready_.size() + queued_ - withdrawn_;
+  return live_.fleeting() - std::min(live_.fleeting(), others);
+}
+
 /// Answers wait for each other as long as more tasks are ahead of us than answers wait, so that one
-/// signature and one write serve many; the executor has enough to do meanwhile. Who sends one task
-/// at a time never waits, nor does a step that others follow.
+/// signature and one write serve many; the executor has enough to do meanwhile. They wait a moment
+/// for the signatures under those before them too: what comes meanwhile goes with them. Who sends
+/// one task at a time never waits, nor does a step that others follow.
 void Jobs::plan_flush() {
   if (flush_is_due_) return;
   const bool is_followed = std::ranges::any_of(
       ready_, [](const LiveJobPtr& live) { return !live->job->job().traits().is_joint; });
-  if (is_followed || ready_.size() >= queued_) {
+  const bool is_whole = ready_.size() >= queued_;
+  if (is_followed || (is_whole && unsigned_jobs() == 0)) {
     flush_is_due_ = true;
     deps_.loop.post([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->flush();
+    });
+  } else if (is_whole && !std::exchange(gathers_, true)) {
+    deps_.loop.after(limits::kGatherMs, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->gathers_ = false;
+      self->flush();
     });
   } else if (ready_.size() == 1) {
     deps_.loop.after(config_.commit_wait_ms_max, [weak = weak_from_this(), planned = flushes_] {
@@ -239,6 +254,7 @@ void Jobs::handle(const rpc::Countersign& message) {
     ++counts_.delivered;
     deps_.gateway.send(*std::move(made));
   }
+  if (!ready_.empty()) plan_flush();
 }
 
 }  // namespace commensal::provider

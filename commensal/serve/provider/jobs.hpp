@@ -76,6 +76,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void computed(const LiveJobPtr& live, Task& task);
   void forget(const LiveJobPtr& live);
   void plan_flush();
+  std::size_t unsigned_jobs() const;
   void flush();
   void report_load();
   /// While it is at work, again and again.
@@ -91,6 +92,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   std::uint32_t queued_ = 0;     // joint ones, withdrawn ones too until they have had their turn
   std::uint32_t withdrawn_ = 0;  // of those
   bool flush_is_due_ = false;
+  bool gathers_ = false;  // flushes soon
   bool reports_work_ = false;
   std::uint64_t flushes_ = 0;
   std::map<TaskPtr, LiveJobPtr> computing_;

@@ -179,7 +179,7 @@ Result<void> plain_gateway(const Part::Side& side, const StackOptions& options,
   PlainGateway plain(real->hub());
   loop.start();
   COMMENSAL_ASSIGN(const auto providers, rpc::GrpcServer::start(plain, loop, "127.0.0.1:0"));
-  COMMENSAL_ASSIGN(const auto http, http::HttpServer::start(*real, loop, clock, {}));
+  COMMENSAL_ASSIGN(const auto http, http::HttpServer::start(*real, loop, clock, rng, {}));
   oip::Services services = http->services();
   services.infer = [&plain](gateway::InferRequest request, gateway::InferDone done) {
     plain.infer(std::move(request), std::move(done));
