@@ -134,6 +134,12 @@ def worker_seeds():
                                                text(b"") + text(b"") + u32(0) + u32(0)))
     put("worker", "answer", b"\0" + message(5, b"\0" + u32(1) + floats, two) +
         message(5, b"\x01\x01" + text(b"no") + u32(0)))
+    # Strings: how many bytes of them come is said before.
+    strings = b"\x08\x01" + u64(2)
+    for seed, size in (("strings", 11), ("strings_huge", 2**62)):
+        put("worker", seed, b"\0" + message(5, b"\0" + u32(1) + strings,
+                                            struct.pack("<Q", size) + struct.pack("<I", 3) +
+                                            b"a\0b" + struct.pack("<I", 0)))
     put("worker", "packs", b"\0" + message(6, name + u64(0)) + message(7, name + u64(3), b"abc"))
     put("worker", "argued", b"\0" + message(9, b"\0" + name + b"\x01" + text(b"\x17\x01abc")) +
         message(9, b"\0" + name + b"\0") + message(9, b"\x01\x01" + text(b"no") + name + b"\0"))

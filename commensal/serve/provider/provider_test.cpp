@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/base/store/memory_store.hpp>
@@ -97,6 +98,9 @@ class Listener final : public rpc::GatewayClient {
       batches.push_back(commit->items.size());
       committed = commit->items.back().job;
       commitment = commit->items.back().commitment;
+      std::vector<core::Digest> jobs;
+      for (const rpc::Commit::Item& item : commit->items) jobs.push_back(item.job);
+      if (answer) answer(std::move(jobs));
     }
     refused += std::holds_alternative<rpc::Refuse>(message) ? 1 : 0;
   }
@@ -109,6 +113,7 @@ class Listener final : public rpc::GatewayClient {
   core::Digest committed{};   // the last job
   core::Digest commitment{};  // to its step
   int refused = 0;
+  std::function<void(std::vector<core::Digest> jobs)> answer;  // to a batch; none: silence
 };
 
 class ProviderTest : public ::testing::Test {
@@ -142,6 +147,13 @@ class ProviderTest : public ::testing::Test {
     loop_.settle();
   }
 
+  /// A gateway that has done with a batch as soon as it comes: none of it is to be signed any more.
+  void answer_batches() {
+    listener_.answer = [this](const std::vector<core::Digest>& jobs) {
+      loop_.post([this, jobs] { provider_->on_message(rpc::Withdraw{jobs}); });
+    };
+  }
+
   const core::Path folder_ =
       core::Path(::testing::TempDir()) / fmt::format("provider-{}", ::getpid());
   core::ManualClock clock_;
@@ -159,6 +171,7 @@ class ProviderTest : public ::testing::Test {
 using Sizes = std::vector<std::size_t>;
 
 TEST_F(ProviderTest, OneTaskAtATimeNeverWaits) {
+  answer_batches();
   for (int i = 0; i < 3; ++i) {
     ask(1);
     loop_.work(1);
@@ -167,7 +180,23 @@ TEST_F(ProviderTest, OneTaskAtATimeNeverWaits) {
   EXPECT_EQ(listener_.refused, 0);
 }
 
+// What comes while a batch is on its way to be signed goes with the next, or after a moment.
+TEST_F(ProviderTest, AnswersGatherWhileOthersAreToBeSigned) {
+  ask(1);
+  loop_.work(1);
+  EXPECT_EQ(listener_.batches, Sizes{1});
+  ask(1);
+  loop_.work(1);
+  ask(2);
+  loop_.work(2);
+  loop_.rest_ms(limits::kGatherMs - 1);
+  EXPECT_EQ(listener_.batches, Sizes{1});
+  loop_.rest_ms(1);
+  EXPECT_EQ(listener_.batches, (Sizes{1, 3}));
+}
+
 TEST_F(ProviderTest, AnswersWaitWhileMoreTasksAreAhead) {
+  answer_batches();
   ask(16);
   loop_.work(7);
   EXPECT_EQ(listener_.batches, Sizes{});
@@ -181,6 +210,7 @@ TEST_F(ProviderTest, AnswersWaitWhileMoreTasksAreAhead) {
 }
 
 TEST_F(ProviderTest, NoAnswerWaitsLongerThanItMay) {
+  answer_batches();
   ask(16);
   loop_.work(1);
   loop_.rest_ms(60);
@@ -227,6 +257,7 @@ class BatchingProviderTest : public ProviderTest {
 };
 
 TEST_F(BatchingProviderTest, TasksThatWaitForOneModelAreComputedTogether) {
+  answer_batches();
   ask(6, 1);
   ask(1, 2);
   ask(1, 1);

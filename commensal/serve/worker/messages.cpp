@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <commensal/serve/worker/messages.hpp>
 #include <cstring>
 
@@ -218,10 +219,10 @@ Result<receipt::Values> receive_tensors(Channel& channel,
   receipt::Values values;
   for (const tensor::TensorType& type : types) {
     COMMENSAL_ASSIGN(const std::uint64_t size, receive_size(channel, type));
-    const auto count = static_cast<std::int64_t>(size);
-    if (count < 0) return fail(ErrorCode::kDataLoss, "strings of {} bytes", size);
+    const std::array dims = {static_cast<std::int64_t>(size)};
+    COMMENSAL_ASSIGN(const tensor::Shape shape, tensor::Shape::of(dims));
     COMMENSAL_ASSIGN(tensor::Tensor bytes,
-                     tensor::Tensor::allocate(arena, {tensor::DType::kUint8, {count}}));
+                     tensor::Tensor::allocate(arena, {tensor::DType::kUint8, shape}));
     COMMENSAL_TRY(channel.receive(bytes.mutable_bytes()));
     COMMENSAL_ASSIGN(values.emplace_back(), tensor::decoded(type, bytes.bytes(), bytes.owner()));
   }
