@@ -14,6 +14,7 @@ import threading
 
 import grpc
 import numpy as np
+from elements import texts_of, with_lengths
 
 STUBS, ADDRESS, TOKEN, OWNER = sys.argv[1:5]
 sys.path.insert(0, STUBS)
@@ -22,20 +23,6 @@ from inference import grpc_service_pb2_grpc as service  # noqa: E402
 
 METADATA = [("authorization", f"Bearer {TOKEN}")]
 NUMPY = {"INT32": np.int32, "INT8": np.int8}
-
-
-def with_lengths(texts):
-    """BYTES as they lie: a length in four bytes before each."""
-    return b"".join(len(text).to_bytes(4, "little") + text for text in texts)
-
-
-def texts_of(raw):
-    texts = []
-    while raw:
-        size = int.from_bytes(raw[:4], "little")
-        texts.append(raw[4:4 + size])
-        raw = raw[4 + size:]
-    return texts
 
 
 def digits_of(values):

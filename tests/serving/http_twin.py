@@ -17,24 +17,11 @@ import zlib
 
 import aiohttp
 import numpy as np
+from elements import texts_of, with_lengths
 
 URL, TOKEN = sys.argv[1:3]
 NUMPY = {"INT32": np.int32, "INT8": np.int8, "FP32": np.float32}
 A, B = np.arange(16), np.ones(16, int)
-
-
-def with_lengths(texts):
-    """BYTES as they lie: a length in four bytes before each."""
-    return b"".join(len(text).to_bytes(4, "little") + text for text in texts)
-
-
-def texts_of(raw):
-    texts = []
-    while raw:
-        size = int.from_bytes(raw[:4], "little")
-        texts.append(raw[4:4 + size])
-        raw = raw[4 + size:]
-    return texts
 
 
 def tensor(name, datatype, shape, values, binary=True):
