@@ -135,7 +135,13 @@ Digest root_of_state(const tensor::NamedTensors& tensors, const RootOf& root_of)
 }  // namespace
 
 Digest elements_root(const tensor::Tensor& tensor) {
-  return crypto::merkle_root_of_bytes(tensor::encoded(tensor).bytes());
+  if (tensor.dtype() != tensor::DType::kString) {
+    return crypto::merkle_root_of_bytes(tensor.bytes());
+  }
+  // The protocol's lengths, not those of how strings travel (elements.hpp).
+  Writer elements;
+  for (const std::string_view text : tensor.strings()) elements.bytes(core::as_bytes(text));
+  return crypto::merkle_root_of_bytes(elements.written());
 }
 
 Digest tensor_root(const tensor::TensorType& type, const Digest& elements_root) {
