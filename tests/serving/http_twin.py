@@ -242,6 +242,11 @@ async def shared_memory(client):
                 assert [int(v) for v in got] == expected.tolist(), got
             listed = await client.get("v2/systemsharedmemory/status")
             assert [one["name"] for one in listed] == ["data"], listed
+            inputs[0][0]["parameters"]["shared_memory_byte_size"] = -1
+            status, error = await client.infer(
+                "simple" if datatype == "INT32" else "simple_string", inputs, outputs)
+            assert status in (400, 429, 503), (status, error)
+            inputs[0][0]["parameters"]["shared_memory_byte_size"] = len(rows[0])
     status, _, _ = await client.post("v2/cudasharedmemory/unregister")
     assert status == 200, status
     status, error = await client.infer("simple", inputs, outputs)

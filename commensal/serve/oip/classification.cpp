@@ -3,7 +3,7 @@
 #include <cmath>
 #include <commensal/compute/tensor/float16.hpp>
 #include <commensal/serve/oip/classification.hpp>
-#include <numeric>
+#include <ranges>
 #include <type_traits>
 
 namespace commensal::oip {
@@ -48,21 +48,26 @@ std::string text_of(N value) {
 template <class T>
 void classify_row(std::span<const T> row, std::size_t count, const LabelOf& label,
                   std::vector<std::string>& texts) {
-  std::vector<std::size_t> order(row.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(count);
-  std::partial_sort(order.begin(), middle, order.end(), [&](std::size_t a, std::size_t b) {
+  std::vector<std::size_t> best(count);
+  const std::ranges::iota_view<std::size_t, std::size_t> all(0, row.size());
+  std::ranges::partial_sort_copy(all, best, [&](std::size_t a, std::size_t b) {
     const auto x = number(row[a]), y = number(row[b]);
     return is_larger(x, y) || (!is_larger(y, x) && a < b);
   });
-  for (auto at = order.begin(); at != middle; ++at) {
-    texts.push_back(fmt::format("{}:{}", text_of(number(row[*at])), *at));
-    const std::string name = label ? label(static_cast<std::int64_t>(*at)) : "";
+  for (const std::size_t at : best) {
+    texts.push_back(fmt::format("{}:{}", text_of(number(row[at])), at));
+    const std::string name = label ? label(static_cast<std::int64_t>(at)) : "";
     if (!name.empty()) texts.back() += ":" + name;
   }
 }
 
 }  // namespace
+
+core::Result<void> check_class_count(std::int64_t classes) {
+  if (classes >= 1 && classes <= kClassTextsMax) return {};
+  return core::fail(ErrorCode::kInvalidArgument, "classification is {}: expected 1 to {}", classes,
+                    kClassTextsMax);
+}
 
 bool has_classes(tensor::DType dtype) {
   return dtype != tensor::DType::kString &&
@@ -71,9 +76,7 @@ bool has_classes(tensor::DType dtype) {
 
 core::Result<Tensor> classify(const Tensor& output, std::int64_t classes, bool has_rows,
                               const LabelOf& label) {
-  if (classes < 1)
-    return core::fail(ErrorCode::kInvalidArgument, "classification is {}: expected 1 or more",
-                      classes);
+  COMMENSAL_TRY(check_class_count(classes));
   if (!has_classes(output.dtype()))
     return core::fail(ErrorCode::kInvalidArgument, "{} has no classes: expected numbers",
                       tensor::traits(output.dtype()).name);
@@ -81,6 +84,9 @@ core::Result<Tensor> classify(const Tensor& output, std::int64_t classes, bool h
   const std::int64_t rows = by_rows ? output.shape().dims()[0] : 1;
   const std::int64_t length = rows == 0 ? 0 : output.elements() / rows;
   const std::int64_t count = std::min(classes, length);
+  if (count > 0 && rows > kClassTextsMax / count)
+    return core::fail(ErrorCode::kInvalidArgument, "{} classes of {} rows: at most {} texts", count,
+                      rows, kClassTextsMax);
   std::vector<std::string> texts;
   tensor::with_type(output.dtype(), [&]<class T>() {
     if constexpr (kIsNumber<T>) {

@@ -34,6 +34,16 @@ TEST(Classification, TakesRowsApart) {
   EXPECT_EQ(texts(classify(output, 2, false)), (Texts{"9:3", "8:4"}));
 }
 
+TEST(Classification, IsBounded) {
+  const std::vector<std::uint8_t> bytes(1 << 20);
+  const auto output = Tensor::of<std::uint8_t>({1024, 1024}, bytes);
+  EXPECT_EQ(texts(classify(output, kClassTextsMax + 1, false)),
+            Texts{"classification is 65537: expected 1 to 65536"});
+  EXPECT_EQ(texts(classify(output, 65, true)),
+            Texts{"65 classes of 1024 rows: at most 65536 texts"});
+  EXPECT_EQ(texts(classify(output, 64, true)).size(), 65'536u);
+}
+
 TEST(Classification, AddsLabelsWhereThereAreSome) {
   const auto output = Tensor::of<std::int64_t>({2}, std::vector<std::int64_t>{-5, -4});
   const auto label = [](std::int64_t index) { return index == 0 ? "cat: tabby" : ""; };
@@ -63,7 +73,7 @@ TEST(Classification, IsEmptyOfNothing) {
 
 TEST(Classification, SaysWhatItCannotDo) {
   const auto output = Tensor::of<float>({1}, std::vector<float>{7});
-  EXPECT_EQ(texts(classify(output, 0, false)), Texts{"classification is 0: expected 1 or more"});
+  EXPECT_EQ(texts(classify(output, 0, false)), Texts{"classification is 0: expected 1 to 65536"});
   EXPECT_EQ(texts(classify(Tensor::of_strings({1}, {"a"}), 1, false)),
             Texts{"string has no classes: expected numbers"});
   constexpr std::array<bool, 1> kTrue = {true};

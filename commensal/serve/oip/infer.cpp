@@ -28,6 +28,7 @@ struct Trip {
 core::Result<void> check_classes(const std::vector<RequestedOutput>& classified,
                                  const gateway::ModelVersion& model) {
   for (const RequestedOutput& one : classified) {
+    COMMENSAL_TRY(check_class_count(one.classes));
     const auto port = std::ranges::find(model.outputs, one.name, &gateway::ModelPort::name);
     if (port == model.outputs.end() || has_classes(port->declared.dtype)) continue;
     return core::fail(core::ErrorCode::kInvalidArgument,
@@ -61,9 +62,10 @@ std::int64_t bytes_of(const PlacedInput& input) {
 core::Result<void> read_places(const Services& services, Asker& asker, InferBody& body) {
   for (const PlacedInput& input : body.placed) {
     const std::int64_t bytes = bytes_of(input);
-    if (bytes > limits::kHttpBodyBytesMax) {
-      return core::fail(core::ErrorCode::kResourceExhausted, "input '{}' has {} bytes, at most {}",
-                        input.name, bytes, limits::kHttpBodyBytesMax);
+    if (bytes < 0 || bytes > limits::kHttpBodyBytesMax) {
+      return core::fail(core::ErrorCode::kResourceExhausted,
+                        "input '{}' has {} bytes, expected 0 to {}", input.name, bytes,
+                        limits::kHttpBodyBytesMax);
     }
     COMMENSAL_TRY(asker.memory.set(asker.memory.bytes() + bytes));
     const auto copy = std::make_shared<core::Bytes>(static_cast<std::size_t>(bytes));
@@ -149,7 +151,7 @@ void begin(const Services& services, Asker& asker, InferRequest request, gateway
   receipt::take_roots(trip->order.inputs);
   for (RequestedOutput& output : request.body.outputs) {
     trip->order.outputs.push_back(output.name);
-    if (output.classes > 0) trip->classified.push_back(std::move(output));
+    if (output.classes != 0) trip->classified.push_back(std::move(output));
   }
   services.turns->post(asker.line, [&services, trip] {
     const std::int64_t now_ns = services.clock.monotonic_ns();
