@@ -209,7 +209,9 @@ void infer(const Services& services, std::shared_ptr<Asker> asker, InferRequest 
   if (request.body.raw)
     return begin_raw(services, std::move(asker), std::move(request), std::move(done));
   std::int64_t placed = 0;
-  for (const PlacedInput& input : request.body.placed) placed += bytes_of(input);
+  for (const PlacedInput& input : request.body.placed) {  // as they say, which may be nonsense
+    placed += std::clamp<std::int64_t>(bytes_of(input), 0, limits::kHttpHeavyBytesMin);
+  }
   if (std::cmp_less(placed, limits::kHttpHeavyBytesMin)) {
     return begin(services, *asker, std::move(request), std::move(done));
   }
