@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <commensal/compute/graph/optimise/optimise.hpp>
 #include <commensal/compute/graph/prepared.hpp>
 
@@ -9,6 +10,16 @@ namespace {
 
 /// Batches come in several sizes; more than these at a time are made anew.
 constexpr std::size_t kPlannedMax = 8;
+
+/// Who waits for what another makes can be stopped meanwhile.
+std::unique_lock<std::timed_mutex> locked(std::timed_mutex& mutex,
+                                          const kernels::ThreadPool* host) {
+  if (host == nullptr) return std::unique_lock(mutex);
+  constexpr std::chrono::milliseconds kLook(2);
+  std::unique_lock lock(mutex, std::defer_lock);
+  while (!lock.try_lock_for(kLook)) host->yield();
+  return lock;
+}
 
 }  // namespace
 
@@ -21,7 +32,7 @@ void Prepared::Share::take(std::int64_t nodes, std::int64_t ops) {
 }
 
 Prepared::ProgramResult Prepared::plain(const kernels::ThreadPool* host) {
-  const std::lock_guard lock(plain_.mutex);
+  const auto lock = locked(plain_.mutex, host);
   if (plain_.program == nullptr) {
     COMMENSAL_ASSIGN(Program made,
                      Program::make(graph_, isa_, cache_, Program::Form::kAsItIs, host));
@@ -94,7 +105,7 @@ bool Prepared::is_pending(const std::shared_ptr<Plan>& plan) {
 Prepared::ProgramResult Prepared::planned(const std::vector<tensor::TensorType>& inputs,
                                           const kernels::ThreadPool* host) {
   while (const std::shared_ptr<Plan> plan = find(inputs)) {
-    const std::lock_guard lock(plan->mutex);
+    const auto lock = locked(plan->mutex, host);
     if (plan->program != nullptr) return plan->program;
     if (!is_pending(plan)) continue;  // who was to make it was stopped: others may not know of it
     const Settling settling(*this, plan);

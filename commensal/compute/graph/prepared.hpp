@@ -73,7 +73,7 @@ class Prepared {
     Plan(std::vector<tensor::TensorType> types, std::shared_ptr<PackCache> cache)
         : inputs(std::move(types)), share(std::move(cache)) {}
     const std::vector<tensor::TensorType> inputs;
-    std::mutex mutex;
+    std::timed_mutex mutex;
     std::shared_ptr<const Program> program;  // guarded by mutex, as is the share
     Share share;
   };

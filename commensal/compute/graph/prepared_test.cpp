@@ -147,6 +147,32 @@ TEST(Prepared, WhoTakesOverFromOneThatWasStoppedIsWaitedForToo) {
   EXPECT_EQ(*prepared.planned(rows(2)), made);
 }
 
+// The fault: who had been told to end waited until another's plan was made.
+TEST(Prepared, WhoWaitsForAnothersPlanCanBeStopped) {
+  Prepared prepared(small_graph(), some_isa());
+  Resting slow(false);
+  auto first = std::async(std::launch::async, [&] {
+    kernels::ThreadPool pool(1);
+    const kernels::ThreadPool::Burst burst(pool, &slow);
+    return kernels::unless_stopped([&] { return prepared.planned(rows(2), &pool); }).has_value();
+  });
+  slow.began.get_future().wait();
+  struct Never final : core::Pacer {
+    bool pace(std::int64_t) override { return true; }
+    bool yield() override { return false; }
+  } never;
+  auto second = std::async(std::launch::async, [&] {
+    kernels::ThreadPool pool(1);
+    const kernels::ThreadPool::Burst burst(pool, &never);
+    return kernels::unless_stopped([&] { return prepared.planned(rows(2), &pool); }).has_value();
+  });
+  const bool waits = second.wait_for(std::chrono::seconds(20)) != std::future_status::ready;
+  slow.release.set_value();
+  EXPECT_FALSE(waits);
+  EXPECT_FALSE(second.get());
+  EXPECT_TRUE(first.get());
+}
+
 /// A weight that is folded, and packed, for each number of rows.
 std::shared_ptr<const Graph> graph_of_rows() {
   GraphMaker maker;

@@ -9,6 +9,7 @@
 #include <commensal/compute/graph/prepared.hpp>
 #include <commensal/compute/graph/program.hpp>
 #include <commensal/compute/graph/work.hpp>
+#include <commensal/compute/kernels/otherwise.hpp>
 #include <commensal/compute/kernels/string_codes.hpp>
 
 namespace commensal::graph {
@@ -252,7 +253,11 @@ Result<void> Program::call(kernels::KernelFn kernel, std::size_t index, Frame& f
   Frame::Step& step = frame.step(index);
   kernels::Workspace workspace{machine.arena, machine.threads, isa_.value_or(kernels::Isa::kAvx2),
                                packed_[index].get()};
-  return kernel(step.call, step.outputs, workspace);
+  auto done = kernel(step.call, step.outputs, workspace);
+  if (done || !isa_) return done;
+  // A fast kernel may want more memory than there is.
+  return kernels::run_otherwise(*graph_->nodes[index].op, std::move(done), step.call, step.outputs,
+                                workspace);
 }
 
 Result<void> Program::run_call(std::size_t index, Frame& frame, InPlace::Memory& memory,

@@ -101,6 +101,11 @@ TEST(Npy, RefusesStringsThatItCannotHold) {
                             {reinterpret_cast<const std::uint8_t*>(&surrogate), 4})));
   EXPECT_FALSE(
       read_npy(npy("{'descr': '|S0', 'fortran_order': False, 'shape': (99999999999,), }", {})));
+  const core::Bytes many((1 << 24) + 1);
+  const auto read =
+      read_npy(npy("{'descr': '|S1', 'fortran_order': False, 'shape': (16777217,), }", many));
+  ASSERT_FALSE(read) << "a gigabyte of strings from a file of 16 MB";
+  EXPECT_THAT(read.error().message, HasSubstr("expected at most"));
 }
 
 TEST(Npy, BadFilesAreOneLine) {

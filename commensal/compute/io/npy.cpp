@@ -205,10 +205,13 @@ Result<Tensor> read_npy(core::ByteView bytes) {
   const tensor::TensorType type{element.dtype, shape};
   std::int64_t size = 0;
   if (__builtin_mul_overflow(shape.elements(), static_cast<std::int64_t>(element.size), &size) ||
-      std::cmp_not_equal(size, header.data.size()) ||
-      (size == 0 && shape.elements() > limits::kStringsMadeMax)) {
+      std::cmp_not_equal(size, header.data.size())) {
     return malformed(fmt::format("{} needs {} bytes of data, but has {}", type.text(), size,
                                  header.data.size()));
+  }
+  if (element.dtype == DType::kString && shape.elements() > limits::kStringsMadeMax) {
+    return fail(ErrorCode::kResourceExhausted, "the file has {} strings, expected at most {}",
+                shape.elements(), limits::kStringsMadeMax);
   }
   if (auto checked = tensor::check_elements(element.dtype, header.data); !checked) {
     return malformed(checked.error().message);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <commensal/compute/kernels/operator.hpp>
 #include <limits>
+#include <utility>
 
 /// What rows name in column `cost`: the steps of an output element, from the inputs' shapes.
 namespace commensal::kernels::cost {
@@ -28,6 +30,25 @@ inline std::int64_t elimination(const Call& call) {
 inline std::int64_t row(const Call& call) {
   const tensor::Shape& shape = call.in(0).shape();
   return shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
+}
+
+/// Of a recurrent layer, W and R being inputs 1 and 2: for each unit of a step, its gates times
+/// what comes in and what came out before.
+inline std::int64_t recurrence(const Call& call) {
+  const tensor::Shape &w = call.in(1).shape(), &r = call.in(2).shape();
+  if (w.rank() != 3 || r.rank() != 3 || r[2] == 0) return 0;
+  return w[1] / r[2] * (w[2] + r[2]);
+}
+
+/// Of a pool: the taps of its window, along each axis as many as there are elements at most.
+inline std::int64_t window(const Call& call) {
+  const tensor::Shape& x = call.in(0).shape();
+  const auto kernel = call.attributes->integers("kernel_shape");
+  if (!kernel || std::cmp_not_equal(kernel->size() + 2, x.rank())) return 0;
+  std::int64_t taps = 1;
+  for (std::size_t d = 0; d < kernel->size(); ++d)
+    taps *= std::min((*kernel)[d], x[static_cast<int>(d) + 2]);
+  return taps;
 }
 
 }  // namespace commensal::kernels::cost

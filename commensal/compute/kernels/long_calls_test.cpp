@@ -71,11 +71,15 @@ void hold_all(LongCall::By by) {
   const char* const asked = std::getenv("COMMENSAL_LONG_CALLS");
   if (asked == nullptr) GTEST_SKIP() << "asked for by COMMENSAL_LONG_CALLS=all or an operator";
   const bool all = std::string_view(asked) == "all";
+  constexpr double kTakes = 3 * kMsMax;  // a call that asks only once, midway, is found
+  int samples = 0;
   for (const Sample& sample : all_samples()) {
     if (!all && sample.name != asked) continue;
+    ++samples;
     if (by == LongCall::By::kCpu && SampleCall(sample).op().fast() == nullptr) continue;
-    for (const LongCall& call : long_calls(sample, by, kMsMax, all ? 2 : 1000)) hold(call);
+    for (const LongCall& call : long_calls(sample, by, kTakes, all ? 2 : 1000)) hold(call);
   }
+  EXPECT_GT(samples, 0) << "no operator is called " << asked;
 }
 
 TEST(LongCalls, OfTheJudgeAskOftenAndEndWhereTheyAreTold) { hold_all(LongCall::By::kRef); }
@@ -106,6 +110,19 @@ TEST(LongCalls, OfRecurrentLayersAskOften) {
                         recurrent("RNN", 1, 1, 1 << 21, 1, tensor::DType::kFloat16)};
   for (const Sample& sample : all) {
     hold(LongCall(sample, LongCall::By::kCpu, "as it is"), kMsMax);
+  }
+}
+
+// The fault: nothing was asked between slices, however many there were.
+TEST(LongCalls, OfPoolsOfManySmallSlicesAskOften) {
+  if (available_isas().empty()) GTEST_SKIP() << "this machine has no instruction set of cpu/";
+  using Ints = std::vector<std::int64_t>;
+  for (const auto& [name, outputs] : {std::pair("MaxPool", 2), std::pair("LpPool", 1)}) {
+    const std::vector<float> zeros(1 << 20);
+    Sample sample{name, 18, {Tensor::of<float>({1, 1, 1 << 20, 1, 1}, zeros)}};
+    sample.outputs = outputs;
+    sample.attributes.set("kernel_shape", Ints{1, 1, 1});
+    hold(LongCall(sample, LongCall::By::kCpu, "as it is"));
   }
 }
 

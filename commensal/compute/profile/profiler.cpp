@@ -12,7 +12,8 @@ double seconds(std::int64_t ns) { return 1e-9 * static_cast<double>(ns); }
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return values.size() % 2 == 1 ? *middle
+                                : (*std::max_element(values.begin(), middle) + *middle) / 2;
 }
 
 /// Whether work_of() counts what it computes: of other folds it says how long they are, of the

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/base/core/limits_outlook.hpp>
+#include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/graph/place_of.hpp>
 #include <commensal/compute/graph/work.hpp>
@@ -39,6 +40,19 @@ std::optional<Tensor> ones(const TensorType& type, tensor::Arena& arena) {
   return *std::move(made);
 }
 
+/// Takes what lasts long from a budget of operations, and gives up once that is spent: to infer the
+/// types of what looks at elements may take as long as running it.
+class Patience final : public core::Pacer {
+ public:
+  explicit Patience(std::int64_t& ops_left) : ops_left_(ops_left) {}
+  bool pace(std::int64_t) override { return true; }
+  bool yield() override { return (ops_left_ -= kOpsAPiece) > 0; }
+
+ private:
+  static constexpr std::int64_t kOpsAPiece = 1 << 12;
+  std::int64_t& ops_left_;
+};
+
 /// What inferring a graph and those inside it takes.
 struct Means {
   const kernels::ThreadPool* host;  // yielded to
@@ -65,10 +79,13 @@ class Inference {
   Result<Known> run() {
     constexpr std::size_t kNodesAYield = 256;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (means_.guesses) {
+        kernels::unless_stopped([&] { return infer(graph_.nodes[i]); });
+        continue;
+      }
       if (i % kNodesAYield == 0 && means_.host != nullptr) means_.host->yield();
       const auto done = infer(graph_.nodes[i]);
-      if (!done && !means_.guesses)
-        return core::in_context(place_of(graph_.nodes[i]), done.error());
+      if (!done) return core::in_context(place_of(graph_.nodes[i]), done.error());
     }
     return std::move(known_);
   }
@@ -167,6 +184,7 @@ class Inference {
     COMMENSAL_ASSIGN(call.outputs, node.op->judge->infer(call));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorType& made = call.outputs[i];
+      if (made.dtype == tensor::DType::kString) return {};
       if (tensor::traits(made.dtype).size == 0)  // only a run can tell
         return means_.guesses ? type_by_run(node, call) : Result<void>();
       all_known = all_known && made.bytes() <= folded_bytes_max_;
@@ -244,12 +262,10 @@ Result<Known> known_of(const Graph& graph, const Types& inputs, std::int64_t& op
 Result<Known> guess_of(const Graph& graph, const Types& inputs, std::int64_t& ops_left,
                        const std::map<ValueId, Tensor>& elements) {
   Means means{nullptr, ops_left, true};
+  Patience patience(ops_left);
+  const kernels::ThreadPool::Burst burst(means.threads, &patience);
+  means.host = &means.threads;
   return known_of(graph, inputs, elements, means);
-}
-
-Result<Known> known_of(const Graph& graph, const Types& inputs) {
-  std::int64_t ops_left = limits::kFoldedOpsMax;
-  return known_of(graph, inputs, ops_left);
 }
 
 }  // namespace commensal::graph::optimise

@@ -125,14 +125,15 @@ class PhaseRun {
     return run_with_scratch(
         ws_, conv_.batch * conv_.channels, layout.plane_floats() + kernels_.lanes,
         [&](std::int64_t i, float* scratch) {
-          layout.fill(kernels_, plane(i), 0.0f, scratch);
+          Pulse pulse(&ws_.threads);
+          layout.fill(pulse, kernels_, plane(i), 0.0f, scratch);
           for (std::int64_t m = 0; m < rows_; ++m) {
             const std::int64_t o = i % conv_.channels * rows_ + m;
             float* const to = part_.sums.get() + (i * rows_ + m) * part_.window.out_elements();
             TapPlane taps = layout.plane(scratch, to);
             taps.weights = weights_.chain(phase_, part_.window.taps(), o);
             taps.bias = bias_ == nullptr ? 0.0f : bias_[o];
-            fold_taps(ws_.threads, layout, taps, kernels_.taps.chain);
+            fold_taps(pulse, layout, taps, kernels_.taps.chain);
           }
         });
   }

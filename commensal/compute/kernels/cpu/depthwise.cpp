@@ -21,14 +21,15 @@ core::Result<void> depthwise(const shape_inference::Conv& conv, const Call& call
   const std::int64_t multiplier = conv.group_out_channels();
   return run_with_scratch(ws, conv.batch * conv.channels, layout.plane_floats() + kernels.lanes,
                           [&](std::int64_t i, float* scratch) {
-                            layout.fill(kernels, x + i * in_plane, 0.0f, scratch);
+                            Pulse pulse(&ws.threads);
+                            layout.fill(pulse, kernels, x + i * in_plane, 0.0f, scratch);
                             for (std::int64_t m = 0; m < multiplier; ++m) {
                               const std::int64_t o = i % conv.channels * multiplier + m;
                               TapPlane plane =
                                   layout.plane(scratch, y + (i * multiplier + m) * out_plane);
                               plane.weights = w + o * conv.window.taps();
                               plane.bias = bias == nullptr ? 0.0f : bias[o];
-                              fold_taps(ws.threads, layout, plane, kernels.taps.chain);
+                              fold_taps(pulse, layout, plane, kernels.taps.chain);
                             }
                           });
 }

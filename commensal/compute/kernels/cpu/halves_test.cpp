@@ -81,6 +81,20 @@ TEST(EqualityHalves, BlockedConvs) {
   check_random_convs(60, expect_halves_equal);
 }
 
+TEST(EqualityHalves, ConvsThatAreToBeBlockedAre) {
+  const ConvCase all[] = {{"3x3", {3, 17, 19, 15}, {33, 17, 3, 3}, {}, {1, 1, 1, 1}},
+                          {"pointwise", {2, 140, 13, 5}, {130, 140, 1, 1}},
+                          {"line", {2, 21, 300}, {35, 21, 5}, {2}, {2, 1}, {2}}};
+  for (const ConvCase& c : all) {
+    check_conv(c, Values::kPlain, Values::kPlain, true, [](const Case& test) {
+      Case own = test;
+      for (Tensor& input : own.inputs) input = rounded(DType::kFloat16, input);
+      CaseRunner runner(own);
+      for (const Isa isa : available_isas()) EXPECT_NE(runner.pack(isa), nullptr);
+    });
+  }
+}
+
 TEST(EqualityHalves, EveryHalfKeepsItsBits) {
   for (const DType dtype : kHalfTypes) {
     Case test{.name = "MaxPool",

@@ -29,37 +29,41 @@ bool is_code(const Call& call) {
 }
 
 /// Where the places of a plane's elements are, as PlacedTaps has them.
-struct Places {
-  std::vector<std::uint32_t> taps, slices;
+class Places {
+ public:
+  std::vector<std::uint32_t> taps;
   std::uint32_t row_step = 0, column_step = 0;
 
-  explicit Places(const Pool& pool) {
-    const shape_inference::Window& w = pool.window;
-    const auto rank = static_cast<std::size_t>(w.rank);
-    Dims step{};
+  explicit Places(const Pool& pool) : window_(pool.window) {
     std::int64_t next = 1;
-    for (std::size_t i = 0; i < rank; ++i) {
-      const std::size_t d = pool.column_major ? i : rank - 1 - i;
-      step[d] = next;
-      next *= w.in[d];
+    for (std::size_t i = 0; i < rank_; ++i) {
+      const std::size_t d = pool.column_major ? i : rank_ - 1 - i;
+      step_[d] = next;
+      next *= window_.in[d];
     }
-    for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
-      const Dims at = w.split(tap, w.kernel);
+    for (std::int64_t tap = 0; tap < window_.taps(); ++tap) {
+      const Dims at = window_.split(tap, window_.kernel);
       std::int64_t place = 0;
-      for (std::size_t d = 0; d < rank; ++d)
-        place += (at[d] * w.dilation[d] - w.pad_begin[d]) * step[d];
+      for (std::size_t d = 0; d < rank_; ++d)
+        place += (at[d] * window_.dilation[d] - window_.pad_begin[d]) * step_[d];
       taps.push_back(static_cast<std::uint32_t>(place));
     }
-    const std::int64_t height = rank > 1 ? w.out[rank - 2] : 1, picture = height * w.out[rank - 1];
-    for (std::int64_t i = 0; i < w.out_elements(); i += picture) {
-      const Dims at = w.split(i, w.out);
-      std::int64_t place = 0;
-      for (std::size_t d = 0; d < rank; ++d) place += at[d] * w.stride[d] * step[d];
-      slices.push_back(static_cast<std::uint32_t>(place));
-    }
-    if (rank > 1) row_step = static_cast<std::uint32_t>(w.stride[rank - 2] * step[rank - 2]);
-    column_step = static_cast<std::uint32_t>(w.stride[rank - 1] * step[rank - 1]);
+    if (rank_ > 1)
+      row_step = static_cast<std::uint32_t>(window_.stride[rank_ - 2] * step_[rank_ - 2]);
+    column_step = static_cast<std::uint32_t>(window_.stride[rank_ - 1] * step_[rank_ - 1]);
   }
+  /// Of the slice whose first output is this one.
+  std::uint32_t slice(std::int64_t output) const {
+    const Dims at = window_.split(output, window_.out);
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < rank_; ++d) place += at[d] * window_.stride[d] * step_[d];
+    return static_cast<std::uint32_t>(place);
+  }
+
+ private:
+  const shape_inference::Window& window_;
+  const std::size_t rank_ = static_cast<std::size_t>(window_.rank);
+  Dims step_{};
 };
 
 /// What becomes of one plane after the other.
@@ -79,7 +83,8 @@ class PlanePool {
   /// A plane of sums; of maxima see run_placed and WindowMaxima.
   void run(const float* x, float* y, float* scratch) const {
     const std::int64_t count = layout_.plane_floats(), outputs = pool_.window.out_elements();
-    layout_.fill(kernels_, x, -0.0f, scratch);
+    Pulse pulse(&threads_);
+    layout_.fill(pulse, kernels_, x, -0.0f, scratch);
     const auto in_place = [&](Unary f, float* of, std::int64_t many) {
       pieces_of(of, many, [&](float* piece, std::int64_t size) {
         kernels_.unary[static_cast<std::size_t>(f)](piece, piece, size, {});
@@ -94,7 +99,7 @@ class PlanePool {
     }
     TapPlane plane = layout_.plane(scratch, y);
     if (kind_ == Kind::kAverage) plane.divisors = divisors_.data();
-    fold_taps(threads_, layout_, plane, kernels_.taps.average);
+    fold_taps(pulse, layout_, plane, kernels_.taps.average);
     if (kind_ == Kind::kNorm) in_place(Unary::kSqrt, y, outputs);
   }
 
@@ -102,24 +107,26 @@ class PlanePool {
   void run_placed(const float* x, float* y, const Places& places, std::int64_t i,
                   std::int64_t* indices, float* keys, float* scratch) const {
     const std::int64_t picture = layout_.geometry.out_height * layout_.geometry.out_width;
-    std::copy_n(x, pool_.window.in_elements(), keys);
+    Pulse pulse(&threads_);
+    const auto bytes = static_cast<std::size_t>(pool_.window.in_elements()) * sizeof(float);
+    copy(pulse, reinterpret_cast<std::uint8_t*>(keys), reinterpret_cast<const std::uint8_t*>(x),
+         bytes);
     pieces_of(keys, pool_.window.in_elements(), kernels_.taps.keys);
-    layout_.fill(kernels_, keys, kNoKey, scratch);
+    layout_.fill(pulse, kernels_, keys, kNoKey, scratch);
     for (std::int64_t z = 0; z < layout_.out_slices(); ++z) {
       TapPlane slice = layout_.plane(scratch + layout_.slice(z), y + z * picture);
       PlacedTaps taps;
       taps.positions = places.taps.data();
       taps.row_step = places.row_step, taps.column_step = places.column_step;
       taps.base = i * pool_.window.in_elements();
-      fold_pieces(threads_, slice,
-                  [&](const TapPlane& piece, std::int64_t row, std::int64_t column) {
-                    taps.plane = piece;
-                    taps.row_start = places.slices[static_cast<std::size_t>(z)] +
-                                     static_cast<std::uint32_t>(row) * taps.row_step +
-                                     static_cast<std::uint32_t>(column) * taps.column_step;
-                    taps.places = indices + z * picture + row * slice.width + column;
-                    kernels_.taps.placed_maximum(taps);
-                  });
+      const std::uint32_t first = places.slice(z * picture);
+      fold_pieces(pulse, slice, [&](const TapPlane& piece, std::int64_t row, std::int64_t column) {
+        taps.plane = piece;
+        taps.row_start = first + static_cast<std::uint32_t>(row) * taps.row_step +
+                         static_cast<std::uint32_t>(column) * taps.column_step;
+        taps.places = indices + z * picture + row * slice.width + column;
+        kernels_.taps.placed_maximum(taps);
+      });
     }
   }
 

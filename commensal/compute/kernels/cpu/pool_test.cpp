@@ -63,6 +63,7 @@ void check_pool(std::string_view name, const PoolCase& c, std::int64_t detail, i
     if (name == "AveragePool") test.attributes.set("count_include_pad", detail);
     if (name == "MaxPool") test.attributes.set("storage_order", detail);
     if (name == "LpPool") test.attributes.set("p", detail);
+    test.serves = c.x.elements() > 0 && !(name == "LpPool" && detail == 3);
     expect_equal_to_ref(test);
   }
 }

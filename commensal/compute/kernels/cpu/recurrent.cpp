@@ -320,7 +320,7 @@ class Run {
   float *panels_ = nullptr, *biases_ = nullptr, *peepholes_ = nullptr;
 };
 
-/// Error: kResourceExhausted, before anything is written.
+/// Error: kResourceExhausted.
 core::Result<void> run(const Call& call, std::span<Tensor> outputs, Workspace& ws,
                        const Setting& setting) {
   std::shared_ptr<const PackedLayer> made;  // where the weights are not constant
@@ -347,9 +347,7 @@ core::Result<void> layer(const Call& call, std::span<Tensor> outputs, Workspace&
                          const Judge& judge) {
   if (call.in(kX).elements() == 0) return judge.best()(call, outputs, ws);
   COMMENSAL_ASSIGN(const auto setting, call.memo.of([&] { return Setting::of(call, cell); }));
-  auto done = run(call, outputs, ws, *setting);
-  if (done || done.error().code != core::ErrorCode::kResourceExhausted) return done;
-  return judge.best()(call, outputs, ws);  // which needs no sums of all moments
+  return run(call, outputs, ws, *setting);
 }
 
 }  // namespace

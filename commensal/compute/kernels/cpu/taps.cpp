@@ -3,7 +3,6 @@
 #include <array>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
-#include <commensal/compute/kernels/pulse.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -113,7 +112,9 @@ std::int64_t TapLayout::slice(std::int64_t z) const {
   return slice * slice_floats();
 }
 
-void TapLayout::fill(const CpuKernels& kernels, const float* plane, float around, float* to) const {
+void TapLayout::fill(Pulse& pulse, const CpuKernels& kernels, const float* plane, float around,
+                     float* to) const {
+  constexpr std::int64_t kFloatsAStep = 8, kSliceSteps = 8;
   const std::int64_t slices = plane_floats() / slice_floats();
   for (std::int64_t i = 0; i < slices; ++i) {
     PlaneSplit one = split;
@@ -128,6 +129,7 @@ void TapLayout::fill(const CpuKernels& kernels, const float* plane, float around
     one.plane = one.in_height == 0 ? plane : plane + from * split.in_height * split.in_width;
     one.around = around;
     one.to = to + i * slice_floats();
+    pulse(kSliceSteps + slice_floats() / kFloatsAStep);
     kernels.split_plane(one);
   }
 }
@@ -151,16 +153,17 @@ core::Result<std::shared_ptr<float>> split_planes(const TapLayout& layout, const
   COMMENSAL_ASSIGN(std::shared_ptr<float> made,
                    floats_from(ws.arena, planes * floats + kernels.lanes));
   ws.threads.run(planes, [&](std::int64_t i) {
-    layout.fill(kernels, x + i * from, 0.0f, made.get() + i * floats);
+    Pulse pulse(&ws.threads);
+    layout.fill(pulse, kernels, x + i * from, 0.0f, made.get() + i * floats);
   });
   return made;
 }
 
-void fold_pieces(const ThreadPool& threads, const TapPlane& whole,
+void fold_pieces(Pulse& pulse, const TapPlane& whole,
                  const std::function<void(const TapPlane&, std::int64_t, std::int64_t)>& fold) {
   constexpr std::int64_t kTapsAtOnce = 1 << 24, kTapsInOne = 8;  // by vectors
   constexpr std::int64_t kRows = 6;                              // which the kernels take at once
-  Pulse pulse(&threads);
+  constexpr std::int64_t kPieceSteps = 8;                        // however small it is
   const std::int64_t at_once = std::max<std::int64_t>(kTapsAtOnce / std::max(whole.taps, 1), kRows);
   const std::int64_t width = std::min(whole.width, at_once / kRows);
   const std::int64_t rows = width < whole.width ? 1 : at_once / width / kRows * kRows;
@@ -172,13 +175,13 @@ void fold_pieces(const ThreadPool& threads, const TapPlane& whole,
       plane.in = whole.in + y * whole.in_step + x;
       plane.out = whole.out + y * whole.width + x;
       if (whole.divisors != nullptr) plane.divisors = whole.divisors + y * whole.width + x;
-      pulse(plane.height * plane.width * plane.taps / kTapsInOne);
+      pulse(kPieceSteps + plane.height * plane.width * plane.taps / kTapsInOne);
       fold(plane, y, x);
     }
   }
 }
 
-void fold_taps(const ThreadPool& threads, const TapLayout& layout, const TapPlane& plane,
+void fold_taps(Pulse& pulse, const TapLayout& layout, const TapPlane& plane,
                void (*fold)(const TapPlane&)) {
   for (std::int64_t z = 0; z < layout.out_slices(); ++z) {
     TapPlane one = plane;
@@ -186,7 +189,7 @@ void fold_taps(const ThreadPool& threads, const TapLayout& layout, const TapPlan
     one.in += layout.slice(z);
     one.out += done;
     if (one.divisors != nullptr) one.divisors += done;
-    fold_pieces(threads, one,
+    fold_pieces(pulse, one,
                 [&](const TapPlane& piece, std::int64_t, std::int64_t) { fold(piece); });
   }
 }

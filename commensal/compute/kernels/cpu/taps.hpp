@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/product.hpp>
+#include <commensal/compute/kernels/pulse.hpp>
 #include <commensal/compute/kernels/shape_inference/window.hpp>
 #include <functional>
 #include <vector>
@@ -46,7 +47,9 @@ struct TapLayout {
   std::int64_t plane_floats() const;
   std::int64_t out_slices() const;
   std::int64_t slice(std::int64_t z) const;
-  void fill(const CpuKernels& kernels, const float* plane, float around, float* to) const;
+  /// Others may run between slices.
+  void fill(Pulse& pulse, const CpuKernels& kernels, const float* plane, float around,
+            float* to) const;
   /// Slice 0 of a plane.
   TapPlane plane(const float* in, float* out) const;
 
@@ -63,11 +66,11 @@ core::Result<std::shared_ptr<float>> split_planes(const TapLayout& layout, const
 
 /// Calls fold(piece, y, x) for all of a slice, in pieces between which others may run: some rows,
 /// or a part of one, from output (y, x) on.
-void fold_pieces(const ThreadPool& threads, const TapPlane& whole,
+void fold_pieces(Pulse& pulse, const TapPlane& whole,
                  const std::function<void(const TapPlane&, std::int64_t, std::int64_t)>& fold);
 
 /// All slices of a plane; `plane` is of slice 0.
-void fold_taps(const ThreadPool& threads, const TapLayout& layout, const TapPlane& plane,
+void fold_taps(Pulse& pulse, const TapLayout& layout, const TapPlane& plane,
                void (*fold)(const TapPlane&));
 
 /// The right matrix of a convolution as a product, gathered block by block: row

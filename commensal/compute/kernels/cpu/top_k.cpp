@@ -142,7 +142,7 @@ struct TopCall {
   std::int64_t rows = 0, length = 0, k = 0;
   WidenFn widen = nullptr;
 
-  /// Error: kResourceExhausted, before anything is written.
+  /// Error: kResourceExhausted.
   core::Result<void> run(const TopRows& top, Workspace& ws) const {
     // A long row that has threads to itself is cut; then the best of its parts are.
     const std::int64_t of_part = std::max<std::int64_t>(1 << 15, 4 * k);
@@ -247,15 +247,14 @@ core::Result<void> top_k(const Call& call, std::span<Tensor> outputs, Workspace&
   if (outputs[0].elements() == 0) return {};
   const TopRows top(largest != 0, k, ws.isa);
   const std::int64_t rows = outputs[0].elements() / k;
-  const auto done =
-      is_half(dtype)
-          ? run(TopCall<std::uint16_t>{half_bits(call.in(0)), half_bits(outputs[0]), nullptr, rows,
-                                       length, k, half_kernels_for(ws.isa, dtype).widen},
-                top, outputs, ws)
-          : run(TopCall<float>{call.in(0).data<float>().data(),
-                               outputs[0].mutable_data<float>().data(), nullptr, rows, length, k},
-                top, outputs, ws);
-  return done ? done : ref::kTopK.best()(call, outputs, ws);
+  return is_half(dtype)
+             ? run(TopCall<std::uint16_t>{half_bits(call.in(0)), half_bits(outputs[0]), nullptr,
+                                          rows, length, k, half_kernels_for(ws.isa, dtype).widen},
+                   top, outputs, ws)
+             : run(TopCall<float>{call.in(0).data<float>().data(),
+                                  outputs[0].mutable_data<float>().data(), nullptr, rows, length,
+                                  k},
+                   top, outputs, ws);
 }
 
 }  // namespace commensal::kernels::cpu

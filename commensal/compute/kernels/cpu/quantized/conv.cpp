@@ -117,7 +117,8 @@ struct WordPlanes {
       std::fill_n(bytes, rows.rows, static_cast<std::uint8_t>(zero));
       float around;
       std::memcpy(&around, bytes, sizeof(around));
-      layout.fill(kernels, scratch, around, made.data.get() + i * made.plane);
+      Pulse pulse(&ws.threads);
+      layout.fill(pulse, kernels, scratch, around, made.data.get() + i * made.plane);
     };
     COMMENSAL_TRY(run_with_scratch(ws, planes, in_place ? 1 : pixels, task));
     return made;

@@ -101,6 +101,7 @@ inline void check_conv(const ConvCase& c, Values x_values, Values w_values, bool
   set_attributes(test, c);
   test.inputs = {random_tensor(c.x, 1, x_values), random_tensor(c.w, 2, w_values)};
   if (has_bias) test.inputs.push_back(random_tensor({c.w[0]}, 3, x_values));
+  test.serves = w_values != Values::kSpecial;  // taps in the padding are no products of 0 then
   check(test);
 }
 

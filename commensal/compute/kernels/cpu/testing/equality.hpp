@@ -105,7 +105,7 @@ class CaseRunner {
     }
   }
 
- private:
+  /// What its constants are packed to; null: nothing.
   std::shared_ptr<const Packed> pack(Isa isa) {
     if (operator_->pack == nullptr) return nullptr;
     std::vector<const Tensor*> constants(inputs_.size(), nullptr);
@@ -119,6 +119,7 @@ class CaseRunner {
     return packed ? *packed : nullptr;
   }
 
+ private:
   std::vector<Tensor> fresh_outputs() {
     std::vector<Tensor> outputs;
     for (const TensorType& type : call_.outputs) {
