@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <apps/commensal/table.hpp>
+#include <apps/common/outputs.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/compute/graph/onnx/testing/model_files.hpp>
@@ -157,6 +158,35 @@ TEST_F(Look, ATraceReplacesNothingThatIsRead) {
       ask({"run", called_json, "--input", input_, "--profile=" + at(".") + "/m.json"});
   EXPECT_EQ(said.status, 1);
   EXPECT_THAT(said.err, HasSubstr("is read: a trace would replace it"));
+}
+
+// The fault: a model whose output was called as the input's file wrote over it.
+TEST_F(Look, OutputsReplaceNothingThatIsRead) {
+  const auto read = [&](const std::string& name) { return *core::read_file(at(name.c_str())); };
+  const core::Bytes before = read("x.npy");
+  std::filesystem::rename(at("x.npy"), at("y.npy"));
+  const auto run = [&](const std::string& folder) {
+    return ask({"run", model(files::relu_file()), "--input", at("y.npy"), "--output-dir", folder});
+  };
+  const Said said = run(folder_->path().string());
+  EXPECT_EQ(said.status, 1);
+  EXPECT_THAT(said.err, HasSubstr("would be written over the input"));
+  EXPECT_EQ(read("y.npy"), before);
+  EXPECT_EQ(run(at("out")).status, 0);
+}
+
+TEST(Outputs, TwoNamesThatAreOneFilesAreBothKept) {
+  const auto folder = core::TemporaryFolder::make("commensal-outputs");
+  ASSERT_TRUE(folder);
+  const std::vector<float> one = {1}, two = {2};
+  ASSERT_TRUE(write_outputs(
+      {{"a/b", tensor::Tensor::of<float>({1}, one)}, {"a_b", tensor::Tensor::of<float>({1}, two)}},
+      folder->path()));
+  const auto first = io::read_npy_file(folder->path() / "a_b.npy");
+  const auto second = io::read_npy_file(folder->path() / "a_b.2.npy");
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->data<float>()[0], 1);
+  EXPECT_EQ(second->data<float>()[0], 2);
 }
 
 TEST_F(Look, AnEmptyProfileIsRefused) {

@@ -21,6 +21,18 @@ std::string file_name_of(std::string name) {
   return name + ".npy";
 }
 
+/// Two names may become one: then the second has a number.
+std::vector<std::string> file_names_of(const std::vector<std::string>& names) {
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    std::string file = file_name_of(name);
+    for (int i = 2; std::ranges::find(files, file) != files.end(); ++i)
+      file = file_name_of(fmt::format("{}.{}", name, i));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
 // A number as it was printed; NaN and infinities, which JSON lacks, stay text.
 Json number(const std::string& text) {
   Json parsed = Json::parse(text, nullptr, false);
@@ -158,9 +170,28 @@ core::Result<void> write_outputs(const tensor::NamedTensors& outputs, const core
     return core::fail(core::ErrorCode::kInvalidArgument, "cannot create the folder '{}': {}",
                       folder.string(), error.message());
   }
-  for (const tensor::NamedTensor& output : outputs) {
-    COMMENSAL_ASSIGN(const core::Bytes bytes, io::write_npy(output.value));
-    COMMENSAL_TRY(core::write_file_atomically(folder / file_name_of(output.name), bytes));
+  std::vector<std::string> names;
+  for (const tensor::NamedTensor& output : outputs) names.push_back(output.name);
+  const auto files = file_names_of(names);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto bytes = io::write_npy(outputs[i].value);
+    if (!bytes) return core::in_context(fmt::format("output '{}'", names[i]), bytes.error());
+    COMMENSAL_TRY(core::write_file_atomically(folder / files[i], *bytes));
+  }
+  return {};
+}
+
+core::Result<void> keep_inputs(const std::vector<std::string>& names, const core::Path& folder,
+                               const std::vector<std::string>& given) {
+  for (const std::string& file : file_names_of(names)) {
+    for (const std::string& one : given) {
+      std::error_code error;
+      const core::Path input = one.substr(one.find('=') + 1);  // NAME=FILE, or FILE
+      if (!std::filesystem::equivalent(input, folder / file, error)) continue;
+      return core::fail(core::ErrorCode::kInvalidArgument,
+                        "an output would be written over the input '{}': give another --output-dir",
+                        input.string());
+    }
   }
   return {};
 }

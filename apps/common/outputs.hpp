@@ -37,7 +37,12 @@ void print_outputs(const tensor::NamedTensors& outputs, const Reading& reading);
 std::string datatype_of(tensor::DType dtype);
 /// One line each, as sha256sum writes them.
 void print_hashes(const tensor::NamedTensors& outputs);
-/// Each as NAME.npy in `folder`, which is made.
+/// That no file of theirs would be one of the inputs, each FILE or NAME=FILE. Error:
+/// kInvalidArgument.
+core::Result<void> keep_inputs(const std::vector<std::string>& names, const core::Path& folder,
+                               const std::vector<std::string>& given);
+/// Each as NAME.npy in `folder`, which is made; the second of two whose names are one file's as
+/// NAME.2.npy.
 core::Result<void> write_outputs(const tensor::NamedTensors& outputs, const core::Path& folder);
 
 }  // namespace commensal::apps

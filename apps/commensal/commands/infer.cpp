@@ -72,6 +72,10 @@ Result<client::Answer> ask(const InferArguments& options) {
   COMMENSAL_ASSIGN(const std::string name, full_model_name(client, options.model));
   COMMENSAL_ASSIGN(const client::ModelInfo model, client.model(name, options.version));
   COMMENSAL_TRY(check_labels(model, options.reading));
+  std::vector<std::string> outputs;
+  for (const client::Port& port : model.outputs) outputs.push_back(port.name);
+  if (!options.output_dir.empty())
+    COMMENSAL_TRY(keep_inputs(outputs, options.output_dir, options.inputs));
   const graph::Graph wanted = ports_graph(model);
   COMMENSAL_ASSIGN(std::vector<tensor::Tensor> values,
                    read_inputs(wanted, options.inputs, options.image));

@@ -102,6 +102,10 @@ Result<int> run(RunArguments& options) {
   if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
   const graph::Graph& graph = **imported;
   COMMENSAL_TRY(read_labels(options.reading));
+  std::vector<std::string> names;
+  for (const graph::ValueId id : graph.outputs) names.push_back(graph.name_of(id));
+  if (!options.output_dir.empty())
+    COMMENSAL_TRY(keep_inputs(names, options.output_dir, options.inputs));
   COMMENSAL_ASSIGN(const auto inputs, read_inputs(graph, options.inputs, options.image));
   COMMENSAL_ASSIGN(auto session, graph::Session::create(*imported, options.backend.session()));
   const std::vector<tensor::Value> given(inputs.begin(), inputs.end());

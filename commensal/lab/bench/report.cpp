@@ -84,7 +84,8 @@ std::string to_text(const Report& report) {
   for (const Row& row : report.rows) {
     if (!row.limit && report.tables.empty()) text += line_of(row);  // tables have it already
   }
-  if (!report.notes.empty()) text += "\n";
+  if (!report.notes.empty() || !report.faults.empty()) text += "\n";
+  for (const std::string& fault : report.faults) text += fmt::format("WRONG: {}\n", fault);
   for (const std::string& note : report.notes) text += fmt::format("left out: {}\n", note);
   if (!text.empty()) text += "\n";
   for (const Row& row : report.rows) {
@@ -115,6 +116,7 @@ std::string to_json(const Report& report) {
                             {"ok", row.ok()},
                             {"over", row.how}});
   }
+  json["faults"] = report.faults;
   json["notes"] = report.notes;
   return json.dump(2);
 }

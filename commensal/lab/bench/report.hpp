@@ -42,7 +42,8 @@ struct Report {
   Fields head{};  // what was asked for
   /// "results", and more of that kind; where there are none, all figures are the results.
   std::vector<std::pair<std::string_view, std::vector<Fields>>> lists{};
-  std::vector<Row> rows{};  // figures; those with a limit are the bars
+  std::vector<Row> rows{};            // figures; those with a limit are the bars
+  std::vector<std::string> faults{};  // what was refused or wrong
   std::vector<std::string> notes{};
   std::string tables{};  // for people
 
@@ -53,7 +54,7 @@ Report report_of(std::vector<Row> rows);
 /// Tables, then figures, notes and bars, a line each.
 std::string to_text(const Report& report);
 /// {..., "results": [...], "bars": [{"name", "value", "low", "high", "limit", "at_most", "ok",
-/// "over"}], "notes": [...]}.
+/// "over"}], "faults": [...], "notes": [...]}.
 std::string to_json(const Report& report);
 
 }  // namespace commensal::lab::bench
