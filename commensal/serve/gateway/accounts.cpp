@@ -75,7 +75,7 @@ core::Result<std::string> Accounts::renew(const std::string& name) {
   if (!there) return core::fail(ErrorCode::kNotFound, "unknown account '{}'", name);
   const std::string token = core::to_hex(rng_.next_digest());
   const core::Digest hash = crypto::sha256(core::as_bytes(token));
-  known_.clear();
+  forget(name);
   COMMENSAL_ASSIGN(core::Store::Batch batch, without_tokens(name));
   batch.push_back(
       {std::string(kTokenSpace), core::Bytes(hash.begin(), hash.end()), bytes_of(name)});
@@ -97,7 +97,7 @@ core::Result<core::Store::Batch> Accounts::without_tokens(const std::string& nam
 core::Result<void> Accounts::remove(const std::string& name) {
   COMMENSAL_ASSIGN(const std::optional<Account> there, find(name));
   if (!there) return core::fail(ErrorCode::kNotFound, "unknown account '{}'", name);
-  known_.clear();
+  forget(name);
   COMMENSAL_ASSIGN(core::Store::Batch batch, without_tokens(name));
   batch.push_back({std::string(kAccountSpace), bytes_of(name), {}});
   batch.push_back({std::string(kFormerSpace), bytes_of(name), core::Bytes{1}});
@@ -106,11 +106,26 @@ core::Result<void> Accounts::remove(const std::string& name) {
 
 core::Result<Account> Accounts::authenticate(std::string_view token) {
   const core::Digest hash = crypto::sha256(core::as_bytes(token));
-  const auto known = known_.find(hash);
-  if (known != known_.end()) return known->second;
+  if (auto known = recall(hash)) return *std::move(known);
   COMMENSAL_ASSIGN(Account account, read_token(hash));
+  const std::lock_guard lock(mutex_);
   if (known_.size() >= kKnownMax) known_.clear();
   return known_.emplace(hash, std::move(account)).first->second;
+}
+
+std::optional<Account> Accounts::recall(std::string_view token) const {
+  return recall(crypto::sha256(core::as_bytes(token)));
+}
+
+std::optional<Account> Accounts::recall(const core::Digest& hash) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(hash);
+  return known == known_.end() ? std::nullopt : std::optional(known->second);
+}
+
+void Accounts::forget(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(known_, [&](const auto& one) { return one.second.name == name; });
 }
 
 core::Result<Account> Accounts::read_token(const core::Digest& hash) {

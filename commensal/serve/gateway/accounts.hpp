@@ -5,6 +5,7 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/protocol/record.hpp>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ struct Account {
 };
 
 /// Who may ask for what. A token is 32 random bytes in hexadecimal; only its SHA-256 is stored.
-/// Thread-safety: one thread, the store's.
+/// Thread-safety: one thread, the store's; recall() any.
 class Accounts {
  public:
   Accounts(core::Store& store, core::Rng& rng) : store_(store), rng_(rng) {}
@@ -47,6 +48,9 @@ class Accounts {
   core::Result<void> remove(const std::string& name);
   /// Error: kUnauthenticated.
   core::Result<Account> authenticate(std::string_view token);
+  /// What authenticate() has found for the token, without the store; none where that is not known,
+  /// or no longer.
+  std::optional<Account> recall(std::string_view token) const;
   core::Result<std::vector<Account>> list();
   core::Result<std::optional<Account>> find(const std::string& name);
 
@@ -55,9 +59,12 @@ class Accounts {
   core::Result<core::Store::Batch> without_tokens(const std::string& name);
 
   core::Result<Account> read_token(const core::Digest& hash);
+  std::optional<Account> recall(const core::Digest& hash) const;
+  void forget(const std::string& name);
 
   core::Store& store_;
   core::Rng& rng_;
+  mutable std::mutex mutex_;
   std::map<core::Digest, Account> known_;  // by a token's hash; of what is stored, as it is
 };
 

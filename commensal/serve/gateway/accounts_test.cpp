@@ -54,8 +54,13 @@ TEST(Accounts, NewTokensEndOldOnesAndRemovedNamesStayTaken) {
   const auto second = accounts.renew("alice");
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_FALSE(accounts.authenticate(first));
+  EXPECT_FALSE(accounts.recall(*second)) << "nobody has looked it up";
   EXPECT_EQ(accounts.authenticate(*second)->name, "alice");
+  EXPECT_EQ(accounts.authenticate(bob)->name, "bob");
+  EXPECT_EQ(accounts.recall(*second)->name, "alice");
   ASSERT_TRUE(accounts.remove("alice"));
+  EXPECT_FALSE(accounts.recall(*second));
+  EXPECT_TRUE(accounts.recall(bob)) << "what ends for one goes on for others";
   EXPECT_EQ(accounts.authenticate(*second).error().code, ErrorCode::kUnauthenticated);
   EXPECT_EQ(accounts.authenticate(bob)->name, "bob");
   Accounts later(store, rng);

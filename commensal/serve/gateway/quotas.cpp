@@ -29,6 +29,7 @@ int Quotas::wait_s() const { return static_cast<int>(std::ceil(1 / config_.reque
 
 core::Result<void> Quotas::admit(const Account& account, std::int64_t now_ns) {
   if (account.role == Role::kOperator) return {};
+  const std::lock_guard lock(mutex_);
   if (!rates_.take(account.name, now_ns)) {
     return core::fail(
         core::ErrorCode::kResourceExhausted,

@@ -5,6 +5,7 @@
 #include <commensal/base/core/rates.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/hub.hpp>
+#include <mutex>
 #include <string>
 
 namespace commensal::gateway {
@@ -18,7 +19,7 @@ struct QuotaConfig {
 };
 
 /// Who may have how much: see QuotaConfig. Refusals are kResourceExhausted and say when to come
-/// again or what to give up. Thread-safety: the loop's thread, memory() and files() any.
+/// again or what to give up. Thread-safety: any thread.
 class Quotas {
  public:
   explicit Quotas(const QuotaConfig& config);
@@ -37,7 +38,8 @@ class Quotas {
  private:
   const QuotaConfig config_;
   core::MemoryBudget memory_, files_;
-  core::Rates<std::string> rates_;  // by account
+  std::mutex mutex_;
+  core::Rates<std::string> rates_;  // by account; guarded by mutex_
 };
 
 }  // namespace commensal::gateway

@@ -100,7 +100,7 @@ Response encode(const Services& services, Call& call, const InferAnswer& answer,
 void write_answer(const Services& services, const CallPtr& call, const std::string& model,
                   const std::shared_ptr<const InferBody>& body, const Reply& reply,
                   core::Result<gateway::InferResponse> result) {
-  const bool is_heavy = receipt::element_bytes(result->outputs) >= limits::kHttpHeavyBytesMin;
+  const auto element_bytes = static_cast<std::int64_t>(receipt::element_bytes(result->outputs));
   auto answer =
       std::make_shared<InferAnswer>(InferAnswer{.model = model,
                                                 .version = result->model.version,
@@ -129,7 +129,7 @@ void write_answer(const Services& services, const CallPtr& call, const std::stri
     outputs.reset();
     reply(std::move(response));
   };
-  is_heavy ? services.heavy->post(call->line, std::move(write)) : services.codec(std::move(write));
+  oip::write_answer(services, call->line, element_bytes, std::move(write));
 }
 
 std::optional<tensor::TensorType> known_type(const graph::Declared& declared) {

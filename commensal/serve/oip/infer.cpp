@@ -191,6 +191,14 @@ void begin_raw(const Services& services, std::shared_ptr<Asker> asker, InferRequ
 
 }  // namespace
 
+void write_answer(const Services& services, const std::string& line, std::int64_t bytes,
+                  Task write) {
+  constexpr std::int64_t kSmall = 2'048;
+  if (bytes <= kSmall) return write();
+  if (std::cmp_less(bytes, limits::kHttpHeavyBytesMin)) return services.codec(std::move(write));
+  services.heavy->post(line, std::move(write));
+}
+
 core::Result<void> write_places(const Services& services, const Asker& asker,
                                 const std::vector<RequestedOutput>& requested,
                                 const tensor::NamedTensors& outputs) {

@@ -8,6 +8,7 @@
 #include <commensal/serve/oip/turns.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace commensal::oip {
 
@@ -35,5 +36,10 @@ struct Services {
   /// faces.
   std::function<void(gateway::InferRequest, gateway::InferDone)> infer = {};
 };
+
+/// Has an answer of so many bytes of elements written: here where that takes no longer than to wake
+/// another thread, soon, or on the account's turn.
+void write_answer(const Services& services, const std::string& line, std::int64_t bytes,
+                  Task write);
 
 }  // namespace commensal::oip

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/oip/turns.hpp>
 
 namespace commensal::oip {
@@ -8,30 +7,13 @@ namespace {
 
 constexpr std::int64_t kSliceNs = 1'000'000;  // then the loop sees to others
 constexpr std::int64_t kTaskNsMin = 1'000;
-// Beyond so many, what makes no difference or can be learnt again is forgotten.
-constexpr std::size_t kLinesMax = 4096, kTokensMax = 65'536;
-
-core::Digest key_of(std::string_view token) { return crypto::sha256(core::as_bytes(token)); }
+constexpr std::size_t kLinesMax = 4096;  // beyond so many, what makes no difference is forgotten
 
 }  // namespace
 
 void Turns::post(const std::string& account, Task task) {
   const std::lock_guard lock(mutex_);
   push(account, std::move(task));
-}
-
-void Turns::post_for_token(const std::string& token, Task task) {
-  const core::Digest key = key_of(token);
-  const std::lock_guard lock(mutex_);
-  const auto known = accounts_.find(key);
-  push(known == accounts_.end() ? "" : known->second, std::move(task));
-}
-
-void Turns::remember(const std::string& token, const std::string& account) {
-  const core::Digest key = key_of(token);
-  const std::lock_guard lock(mutex_);
-  if (accounts_.size() >= kTokensMax) accounts_.clear();
-  accounts_.insert_or_assign(key, account);
 }
 
 void Turns::push(const std::string& account, Task task) {

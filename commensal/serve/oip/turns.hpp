@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/base/core/bytes.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <cstddef>
 #include <deque>
@@ -30,9 +29,6 @@ class Turns : public std::enable_shared_from_this<Turns> {
 
   /// In the line of an account; "": of nobody.
   void post(const std::string& account, Task task);
-  /// In the line of the account that this token was last seen to be of; it may have ended since.
-  void post_for_token(const std::string& token, Task task);
-  void remember(const std::string& token, const std::string& account);
 
  private:
   struct Line {
@@ -52,7 +48,6 @@ class Turns : public std::enable_shared_from_this<Turns> {
   std::map<std::string, Line> lines_;
   std::set<std::pair<std::int64_t, std::string>> due_;  // lines that have tasks and are not busy
   std::int64_t now_ns_ = 0;                             // at_ns of the line that was last served
-  std::map<core::Digest, std::string> accounts_;        // by a token's hash
   std::size_t running_ = 0;                             // of run(), posted or under way
 };
 

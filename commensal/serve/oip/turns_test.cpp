@@ -64,15 +64,6 @@ TEST_F(TurnsOf, NobodySavesTimeUpByAskingForNothing) {
   EXPECT_NEAR(static_cast<double>(std::count(first.begin(), first.end(), 'g')), 20, 1) << done_;
 }
 
-TEST_F(TurnsOf, ATokenStandsInTheLineOfItsAccountOnceThatIsKnown) {
-  turns_->remember("token", "m");
-  ask("", 3, 1);
-  turns_->post_for_token("token", task("m", 1));
-  turns_->post_for_token("strange", task("s", 1));
-  loop_.run_until_idle();
-  EXPECT_EQ(done_, "ms");
-}
-
 TEST_F(TurnsOf, TheLoopSeesToOtherThingsInBetween) {
   ask("g", 10, 1);
   loop_.post([this] { done_ += "!"; });

@@ -88,8 +88,7 @@ void write_answer(const InferencePtr& it, Result<gateway::InferResponse> result)
     if (!placed) return it->done(tl::unexpected(undelivered(placed.error(), receipt)));
     it->done(write_response(std::move(*answer)));
   };
-  if (std::cmp_less(bytes, limits::kHttpHeavyBytesMin)) return it->services.codec(std::move(write));
-  it->services.heavy->post(it->asker->line, std::move(write));
+  oip::write_answer(it->services, it->asker->line, bytes, std::move(write));
 }
 
 void begin(const Request& request, const std::shared_ptr<const ModelInferRequest>& message,
