@@ -54,8 +54,12 @@ Result<int> bench_tickets(BenchArguments& options) {
 }
 
 Result<int> bench_serve(BenchArguments& options) {
+  constexpr const char* kMemory = "/dev/shm";  // a file system without a disk, where there is one
   COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench", "."));
+  const auto memory = core::TemporaryFolder::make("commensal-bench", kMemory);
   options.serve.folder = folder.path();
+  if (memory) options.serve.memory = memory->path();
+  COMMENSAL_ASSIGN(options.serve.digits, source_file("models/digits/digits.onnx"));
   COMMENSAL_ASSIGN(const auto report,
                    lab::bench::serve::run_serve_bench(options.serve, core::SystemClock()));
   return print_report(report, options.json);
@@ -181,6 +185,11 @@ void declare_promise(CLI::App& app, BenchArguments& options) {
 }
 
 void declare_serve(CLI::App& app, BenchArguments& options) {
+  app.add_option("--parts", options.serve.parts,
+                 "Of the bench, with commas between: rates, added, large, memory; default: all");
+  app.add_option("--requests", options.serve.requests, "After which memory is looked at")
+      ->check(CLI::Range(1'000, 100'000'000))
+      ->capture_default_str();
   app.add_option("--concurrency", options.serve.concurrency, "Requests under way")
       ->delimiter(',')
       ->check(CLI::Range(1, 512))
@@ -299,9 +308,9 @@ Run declare_lab_bench(CLI::App& app) {
                                            "status 2 if a bar is missed");
   declare_operators(*operators, *options);
   CLI::App* serve = app.add_subcommand("serve",
-                                       "Requests a second through gateway and provider, beside "
-                                       "gRPC alone and without receipts; exit "
-                                       "status 2 if a bar is missed");
+                                       "Rates, latencies and memory of gateway and provider, "
+                                       "beside gRPC alone, the network alone and without "
+                                       "receipts; exit status 2 if a bar is missed");
   declare_serve(*serve, *options);
   CLI::App* subject = declare_bench_subject(app);
   return [options, subject, tickets, verify, collocation, run_collocation, guests, processes,

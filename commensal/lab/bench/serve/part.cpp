@@ -37,6 +37,16 @@ std::string read_line(const core::Descriptor& from) {
   return line;
 }
 
+/// Else the parts that were made before would not see that this process lets go of them.
+void close_all_but(int first, int second) {
+  std::vector<int> others;
+  for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int number = std::atoi(one.path().filename().c_str());
+    if (number > STDERR_FILENO && number != first && number != second) others.push_back(number);
+  }
+  for (const int other : others) ::close(other);
+}
+
 [[noreturn]] void serve_in_child(const Part::Serve& serve, const Part::Side& side) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const auto served = serve(side);
@@ -58,7 +68,7 @@ Result<Part> Part::start(const std::string& name, const Serve& serve) {
   COMMENSAL_ASSIGN(auto up, pipe_of());
   const int pid = ::fork();
   if (pid == 0) {
-    down.second = core::Descriptor();
+    close_all_but(up.second.get(), down.first.get());
     serve_in_child(serve, Side(std::move(up.second), std::move(down.first)));
   }
   if (pid < 0) return core::fail(ErrorCode::kUnavailable, "no process for the {}", name);
@@ -93,13 +103,29 @@ Part::~Part() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-std::int64_t Part::cpu_ns() const {
-  std::int64_t all = core::child_cpu_ns(pid_);
+std::vector<int> Part::processes() const {
+  std::vector<int> all = {pid_};
   std::error_code none;
   const core::Path threads = fmt::format("/proc/{}/task", pid_);
   for (const auto& thread : std::filesystem::directory_iterator(threads, none)) {
     std::ifstream children(thread.path() / "children");
-    for (int child = 0; children >> child;) all += core::child_cpu_ns(child);
+    for (int child = 0; children >> child;) all.push_back(child);
+  }
+  return all;
+}
+
+std::int64_t Part::cpu_ns() const {
+  std::int64_t all = 0;
+  for (const int process : processes()) all += core::child_cpu_ns(process);
+  return all;
+}
+
+std::int64_t Part::memory_bytes() const {
+  std::int64_t all = 0;
+  for (const int process : processes()) {
+    std::ifstream file(fmt::format("/proc/{}/statm", process));
+    std::int64_t size = 0, resident = 0;
+    if (file >> size >> resident) all += resident * ::sysconf(_SC_PAGESIZE);
   }
   return all;
 }

@@ -5,6 +5,7 @@
 #include <commensal/base/core/result.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace commensal::lab::bench::serve {
 
@@ -35,9 +36,12 @@ class Part {
   const std::string& said() const { return said_; }
   /// Processor time of it and of its children, so far.
   std::int64_t cpu_ns() const;
+  /// What both have in memory now, shared pages counted in each.
+  std::int64_t memory_bytes() const;
 
  private:
   Part() = default;
+  std::vector<int> processes() const;
 
   int pid_ = -1;
   core::Descriptor in_, out_;

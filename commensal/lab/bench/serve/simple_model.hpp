@@ -9,4 +9,7 @@ namespace commensal::lab::bench::serve {
 /// INPUT1, all int32[N,16].
 core::Bytes simple_model();
 
+/// Y, one element, is the first of X, float32[N].
+core::Bytes head_model();
+
 }  // namespace commensal::lab::bench::serve

@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <string>
 
-/// A gateway and its provider, each a Part of its own: as users run them, and without receipts.
+/// A gateway and its provider, each a Part of its own: the daemons, and the same faces with next to
+/// nothing between them.
 namespace commensal::lab::bench::serve {
 
 struct StackOptions {
@@ -26,9 +27,9 @@ core::Result<void> gateway(const Part::Side& side, const StackOptions& options);
 core::Result<void> provider(const Part::Side& side, const StackOptions& options,
                             const GatewayPlace& place);
 
-/// The same faces, links, queues and engines, but nothing is committed to, signed, countersigned,
-/// audited or kept: what receipts cost is what these lack. It serves one model, whose file both
-/// are given.
+/// The same faces, links and engines around the least that can be between them: nothing is chosen,
+/// priced, committed to, signed, countersigned, audited or kept. It serves one model, whose file
+/// both are given.
 core::Result<void> plain_gateway(const Part::Side& side, const StackOptions& options,
                                  const std::string& model_name, core::ByteView model);
 core::Result<void> plain_provider(const Part::Side& side, const StackOptions& options,
