@@ -12,5 +12,7 @@ inline constexpr std::int64_t kGrpcMessageWaitMs = 600'000;  // for a whole one,
 inline constexpr std::int64_t kGrpcAnswerBytesMax = (std::int64_t{1} << 31) - 1;  // protobuf's own
 // Of a connection before a token is seen on it: gRPC reads ahead for each call.
 inline constexpr std::uint64_t kGrpcStrangerBytesMax = 8 << 20;
+// Of one between two calls of an account's: a message of megabytes is read ahead by then.
+inline constexpr std::uint64_t kGrpcKnownBytesMax = 64 << 20;
 
 }  // namespace commensal::limits

@@ -27,6 +27,7 @@ constexpr rpc::DoorBounds kBounds{
     .strangers_max = limits::kConnectionsMax,
     .connections_max = limits::kConnectionsMax,
     .stranger_bytes_max = limits::kGrpcStrangerBytesMax,
+    .known_bytes_max = limits::kGrpcKnownBytesMax,
     .whom = "consumers (gRPC)",
 };
 

@@ -189,7 +189,8 @@ bool Door::look_at_strangers() {
     const Connection& it = which->second;
     if (it.vouched > 0) continue;
     has_strangers = true;
-    if (bytes_heard(it.copy.get()) - it.heard_then <= bounds_.stranger_bytes_max) continue;
+    const auto most = it.was_vouched ? bounds_.known_bytes_max : bounds_.stranger_bytes_max;
+    if (bytes_heard(it.copy.get()) - it.heard_then <= most) continue;
     it.was_vouched ? end_locked(which) : void(loud.insert(it.network));
   }
   for (const std::string& network : loud) punish_locked(network);

@@ -49,7 +49,8 @@ struct DoorBounds {
   std::size_t strangers_max = limits::kStrangersMax;
   std::size_t connections_max = limits::kDoorConnectionsMax;
   std::uint64_t stranger_bytes_max = limits::kStrangerBytesMax;
-  std::string_view whom = "providers";  // it is for, in errors
+  std::uint64_t known_bytes_max = limits::kStrangerBytesMax;  // of whom somebody has vouched for
+  std::string_view whom = "providers";                        // it is for, in errors
 };
 
 /// A TCP port that listens. It admits newcomers as above, knows the connections that it has let in

@@ -199,7 +199,7 @@ TEST_F(DoorTest, EndsWhoCallsWithoutEnd) {
 
 TEST_F(DoorTest, EndsStrangersThatSayMuch) {
   constexpr std::size_t kBytes = 1'000;
-  open({.stranger_bytes_max = kBytes});
+  open({.stranger_bytes_max = kBytes, .known_bytes_max = kBytes});
   const auto [known, name] = dial();
   const auto [stranger, its_name] = dial();
   wait_for(2);
@@ -218,7 +218,7 @@ TEST_F(DoorTest, EndsStrangersThatSayMuch) {
 // What was half sent when its stream ended may go on coming, and says nothing of its neighbours.
 TEST_F(DoorTest, EndsWhoWasKnownButNotItsNetwork) {
   constexpr std::size_t kBytes = 1'000;
-  open({.stranger_bytes_max = kBytes});
+  open({.stranger_bytes_max = kBytes, .known_bytes_max = kBytes});
   const auto [known, name] = dial();
   const auto [stranger, its_name] = dial();
   wait_for(2);
@@ -228,6 +228,21 @@ TEST_F(DoorTest, EndsWhoWasKnownButNotItsNetwork) {
   EXPECT_TRUE(ends(known));
   EXPECT_FALSE(ends(stranger, 100));
   EXPECT_FALSE(ends(dial().first, 100));
+}
+
+// The fault: the next message of an account, read ahead before its token was seen, ended its
+// connection.
+TEST_F(DoorTest, WhoWasKnownMaySayMoreThanAStranger) {
+  constexpr std::size_t kBytes = 1'000;
+  open({.stranger_bytes_max = kBytes, .known_bytes_max = 4 * kBytes});
+  const auto [known, name] = dial();
+  wait_for(1);
+  door->vouch(name);
+  door->disown(name);
+  say(known, 3 * kBytes);
+  EXPECT_FALSE(ends(known, 200));
+  say(known, 3 * kBytes);
+  EXPECT_TRUE(ends(known));
 }
 
 TEST_F(DoorTest, ForgetsWhoLeft) {
