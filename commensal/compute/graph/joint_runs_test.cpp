@@ -87,9 +87,26 @@ TEST(JointRuns, RunAloneWhereRowsMeet) {
   EXPECT_EQ(nodes_run(graph_of(true), requests({1, 1, 1})), 3 * one);
 }
 
-TEST(JointRuns, OnlyNeighboursOfTheSameTypesAreJoined) {
+TEST(JointRuns, NeighboursMayHaveAnyNumbersOfRows) {
   const int one = nodes_run(graph_of(false), requests({1}));
-  EXPECT_EQ(nodes_run(graph_of(false), requests({1, 1, 2, 2, 1})), 3 * one);
+  EXPECT_EQ(nodes_run(graph_of(false), requests({1, 1, 2, 7, 1})), one);
+  const int mixed = nodes_run(graph_of(true), requests({1}));
+  EXPECT_EQ(nodes_run(graph_of(true), requests({1, 3, 2})), 3 * mixed);
+}
+
+/// exp(x[N,M]).
+std::shared_ptr<const Graph> of_any_width() {
+  GraphMaker maker;
+  maker.output(maker.node("Exp", {maker.input({-1, -1})}));
+  return maker.finish();
+}
+
+// No rule says what padding would change.
+TEST(JointRuns, OnlyNeighboursOfTheSameTypesAreJoined) {
+  const int one = nodes_run(of_any_width(), requests({1}));
+  std::vector<Request> asked = requests({1, 2, 1, 3});
+  asked[2] = {Tensor::of<float>({1, 2}, std::vector<float>{1, 2})};
+  EXPECT_EQ(nodes_run(of_any_width(), asked), 3 * one);
 }
 
 TEST(JointRuns, AnErrorIsOfTheRequestThatHasIt) {
