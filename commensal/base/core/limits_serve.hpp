@@ -52,6 +52,10 @@ inline constexpr std::size_t kHelloModelsMax = 512;
 inline constexpr std::size_t kCommitsMax = 1024;
 inline constexpr std::size_t kClaimsMax = 256;
 // In one of a gateway's.
+inline constexpr std::size_t kPreferredSizesMax = 64;  // of batches
+// Of a model's configuration: how long a request may wait for others, and levels of priority.
+inline constexpr std::uint32_t kBatchWaitUsMax = 10'000'000;
+inline constexpr std::uint32_t kPriorityLevelsMax = 1024;
 inline constexpr std::size_t kTicketsOwedMax = std::size_t{1} << 32;  // of all its providers
 inline constexpr double kNewcomersAtOnce = 128;
 inline constexpr double kNewcomersPerSecond = 16;

@@ -37,6 +37,11 @@ class FrameWriter {
       made_.tensors.push_back(encoded(value));
     }
   }
+  /// At the end, of what earlier versions had not: where it is absent, nothing is written.
+  template <class T>
+  void tail(std::string_view name, const std::optional<T>& value) {
+    if (value) field(name, *value);
+  }
   Outgoing take() && { return std::move(made_); }
 
  private:
@@ -110,6 +115,11 @@ class FrameReader {
   void field(std::string_view name, NamedTensors& tensors) {
     Tensors to{tensors, tail_};
     head_.field(name, to);
+  }
+
+  template <class T>
+  void tail(std::string_view name, std::optional<T>& value) {
+    if (head_.ok() && head_.remaining() > 0) field(name, value.emplace());
   }
 
   template <class Message>

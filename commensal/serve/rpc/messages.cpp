@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/rpc/messages.hpp>
@@ -27,6 +30,29 @@ core::Result<void> check_count(std::string_view what, std::size_t count, std::si
 }
 
 }  // namespace
+
+core::Result<void> Batching::validity() const {
+  COMMENSAL_TRY(check_count("preferred sizes", preferred.size(), limits::kPreferredSizesMax));
+  const bool rises =
+      std::ranges::adjacent_find(preferred, std::greater_equal<>()) == preferred.end();
+  if (rows_max == 0 || !rises || (!preferred.empty() && preferred.front() == 0)) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "batching: expected rows from 1 on, and preferred sizes that rise");
+  }
+  return {};
+}
+
+bool knows_batching(std::string_view version) {
+  std::array<std::uint32_t, 3> parts = {};
+  const char* at = version.data();
+  const char* const end = at + version.size();
+  for (std::uint32_t& part : parts) {
+    at = std::from_chars(at, end, part).ptr;
+    if (at == end || *at != '.') break;
+    ++at;
+  }
+  return parts >= std::array<std::uint32_t, 3>{0, 1, 1};
+}
 
 core::Result<void> Hello::validity() const {
   COMMENSAL_TRY(check_name("name", name));

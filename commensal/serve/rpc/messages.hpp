@@ -131,6 +131,22 @@ struct Dismiss {
     archive.field("reason", self.reason);
   }
 };
+/// With how many others of its model a job shall be computed at once, where that changes no bit,
+/// and how long it may wait for them.
+struct Batching {
+  std::uint32_t wait_us = 0;
+  std::uint32_t rows_max = 0;            // of all of them together
+  std::vector<std::uint32_t> preferred;  // numbers of rows that wait for no more; rising
+
+  bool operator==(const Batching&) const = default;
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("wait_us", self.wait_us);
+    archive.field("rows_max", self.rows_max);
+    archive.field("preferred", self.preferred);
+  }
+  core::Result<void> validity() const;
+};
 struct Offer {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kOffer;
 
@@ -141,6 +157,7 @@ struct Offer {
   std::uint64_t step = 1;  // as Begin's
   core::Digest value{};
   std::uint64_t ops_max = limits::kStepOpsMax;  // the compute budget of each step
+  std::optional<Batching> batching = {};  // for who knows_batching(); absent: nothing is written
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -151,6 +168,7 @@ struct Offer {
     archive.field("step", self.step);
     archive.field("value", self.value);
     archive.field("ops_max", self.ops_max);
+    archive.tail("batching", self.batching);
   }
 };
 /// Compute this step of a job that was offered on this stream.
@@ -359,6 +377,10 @@ using ToProvider = std::variant<Challenge, Welcome, Dismiss, Offer, Begin, Count
                                 Balance, Reveal, Outcomes, Accused, CaseMoves>;
 using ToGateway =
     std::variant<Hello, Load, Commit, Deliver, Refuse, Reveal, Claims, Transact, Pause, Resume>;
+
+/// Whether a provider of this version (Hello::version) takes an Offer with Batching: those before
+/// 0.1.1 refuse it.
+bool knows_batching(std::string_view version);
 
 /// What a gateway signs to show that it holds the key of `gateway` and ends this channel itself.
 core::Digest challenge_digest(const core::Digest& nonce, const crypto::Address& gateway,

@@ -85,31 +85,34 @@ std::vector<ToProvider> to_provider() {
   offer.step = 17;
   offer.value = h("value");
   offer.ops_max = (std::uint64_t{1} << 40) + 5;
+  Offer batched = offer;
+  batched.batching = Batching{1500, 64, {4, 16}};
   const HashChainPosition position{
       protocol::sign_hash_chain_head(*crypto::SecretKey::from_bytes(h("client")),
                                      {{}, h("anchor"), 64, {}, 5}),
       9, h("revealed")};
   const Countersign::Item item{h("job"), 17, batch()};
   const crypto::Address gateway = address_of("client");
-  return {Challenge{h("nonce"), gateway, batch().signature, {}},
-          Challenge{h("nonce"), gateway, batch().signature, position},
-          Welcome{"token"},
-          Dismiss{{core::ErrorCode::kPermissionDenied, "a receipt did not hold"}},
-          offer,
-          Begin{h("job"), 17, h("value")},
-          Countersign{{item, item}},
-          Withdraw{{h("job"), h("job 2")}},
-          Balance{address_of("auditor"), 3, Amount::from_words(1ull << 63, 0), Amount(4), Amount(5),
-                  6, 7, Amount(8), Amount::from_words(1, 0), Amount(10), 11, true},
-          Reveal{(1ull << 32) + 7, h("value")},
-          Outcomes{{{h("ticket"), "pay", Amount(7)}, {h("ticket 2"), "slash", Amount(0)}}},
-          Accused{{1, 2, 3},
-                  h("model"),
-                  {4, 5},
-                  {{"x", tensor::Tensor::of<float>({2, 1}, floats)}},
-                  {{"flag", tensor::Tensor::of<bool>({}, flag)}}},
-          CaseMoves{
-              h("receipt"), address_of("auditor"), "contested", 5, {{true, {7, 8}}, {false, {}}}}};
+  return {
+      Challenge{h("nonce"), gateway, batch().signature, {}},
+      Challenge{h("nonce"), gateway, batch().signature, position},
+      Welcome{"token"},
+      Dismiss{{core::ErrorCode::kPermissionDenied, "a receipt did not hold"}},
+      offer,
+      Begin{h("job"), 17, h("value")},
+      Countersign{{item, item}},
+      Withdraw{{h("job"), h("job 2")}},
+      Balance{address_of("auditor"), 3, Amount::from_words(1ull << 63, 0), Amount(4), Amount(5), 6,
+              7, Amount(8), Amount::from_words(1, 0), Amount(10), 11, true},
+      Reveal{(1ull << 32) + 7, h("value")},
+      Outcomes{{{h("ticket"), "pay", Amount(7)}, {h("ticket 2"), "slash", Amount(0)}}},
+      Accused{{1, 2, 3},
+              h("model"),
+              {4, 5},
+              {{"x", tensor::Tensor::of<float>({2, 1}, floats)}},
+              {{"flag", tensor::Tensor::of<bool>({}, flag)}}},
+      CaseMoves{h("receipt"), address_of("auditor"), "contested", 5, {{true, {7, 8}}, {false, {}}}},
+      batched};
 }
 
 std::vector<ToGateway> to_gateway() {

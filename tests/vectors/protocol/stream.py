@@ -33,8 +33,9 @@ def to_provider():
     yield "challenge", 64, challenge + b"\1" + position, ()
     yield "welcome", 65, text("token"), ()
     yield "dismiss", 66, error(3, "a receipt did not hold"), ()
-    yield "offer", 67, (job + h("model") + h("salt") + tensors(INPUTS) + u(17, 8)
-                        + h("value") + u(2**40 + 5, 8)), INPUTS
+    offer = (job + h("model") + h("salt") + tensors(INPUTS) + u(17, 8) + h("value")
+             + u(2**40 + 5, 8))
+    yield "offer", 67, offer, INPUTS
     yield "begin", 68, h("job") + u(17, 8) + h("value"), ()
     yield "countersign", 69, listed([h("job") + u(17, 8) + batch] * 2), ()
     yield "withdraw", 70, listed([h("job"), h("job 2")]), ()
@@ -48,6 +49,7 @@ def to_provider():
                           + tensors(INPUTS[:1]) + tensors(INPUTS[1:2])), INPUTS[:2]
     yield "case moves", 75, (h("receipt") + address(AUDITOR_KEY) + text("contested") + u(5, 4)
                              + listed([b"\1" + u(2, 4) + b"\7\10", b"\0" + u(0, 4)])), ()
+    yield "offer", 67, offer + u(1500, 4) + u(64, 4) + listed([u(4, 4), u(16, 4)]), INPUTS
 
 
 def to_gateway():
