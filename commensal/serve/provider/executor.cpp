@@ -70,9 +70,24 @@ Result<void> Executor::fetch_model(const core::Digest& model, const core::Path& 
   return fetched;
 }
 
-void Executor::add(TaskPtr task) {
+bool Executor::add(TaskPtr task) {
   const std::lock_guard lock(mutex_);
-  waiting_.push_back(std::move(task));
+  return waiting_.add(std::move(task));
+}
+
+bool Executor::release(const TaskPtr& task) {
+  const std::lock_guard lock(mutex_);
+  return waiting_.release(task);
+}
+
+std::size_t Executor::held() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.held();
+}
+
+Runs Executor::runs() const {
+  const std::lock_guard lock(mutex_);
+  return runs_;
 }
 
 std::vector<TaskPtr> Executor::finished() {
@@ -80,45 +95,13 @@ std::vector<TaskPtr> Executor::finished() {
   return std::exchange(finished_, {});
 }
 
-/// The oldest of whose turn is the longest ago; who has not waited before has had none.
-TaskPtr Executor::first_in_turn() {
-  std::map<crypto::Address, std::uint64_t> turns;
-  TaskPtr first;
-  std::uint64_t longest_ago = 0;
-  for (const TaskPtr& task : waiting_) {
-    const auto last = turns_.find(task->client());
-    const std::uint64_t turn = last == turns_.end() ? 0 : last->second;
-    turns.emplace(task->client(), turn);
-    if (first && turn >= longest_ago) continue;
-    first = task;
-    longest_ago = turn;
-  }
-  turns_ = std::move(turns);
-  if (first) turns_[first->client()] = ++turn_;
-  return first;
-}
-
-/// Whose turn it is, and what may be computed together with that.
 std::vector<TaskPtr> Executor::take() {
   const std::lock_guard lock(mutex_);
-  const auto withdrawn = std::stable_partition(
-      waiting_.begin(), waiting_.end(), [](const TaskPtr& task) { return !task->is_withdrawn(); });
-  std::copy(withdrawn, waiting_.end(), std::back_inserter(finished_));
-  waiting_.erase(withdrawn, waiting_.end());
-  const TaskPtr first = first_in_turn();
-  if (!first) return {};
-  const Key key = key_of(*first);
-  const auto is_wanted = [&](const TaskPtr& one) {
-    return one == first || (first->is_joint() && one->is_joint() && key_of(*one) == key &&
-                            one->ops_max == first->ops_max);
-  };
-  const std::size_t at_once = at_once_.of(first->model);
-  std::vector<TaskPtr> taken = {first};
-  std::erase(waiting_, first);
-  for (auto at = waiting_.begin(); at != waiting_.end() && taken.size() < at_once;) {
-    const bool goes = is_wanted(*at);
-    if (goes) taken.push_back(*at);
-    at = goes ? waiting_.erase(at) : at + 1;
+  std::ranges::move(waiting_.take_withdrawn(), std::back_inserter(finished_));
+  std::vector<TaskPtr> taken = waiting_.take();
+  if (!taken.empty() && taken[0]->is_joint()) {
+    ++runs_.runs;
+    runs_.tasks += taken.size();
   }
   return taken;
 }

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <commensal/base/core/recently_used.hpp>
+#include <commensal/serve/provider/tasks.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/verify/rollout/engine_factory.hpp>
-#include <commensal/verify/rollout/provider.hpp>
-#include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,34 +12,6 @@
 #include <vector>
 
 namespace commensal::provider {
-
-/// A step on its way through the executor, to whom its job belongs until it is done.
-struct Task {
-  core::Digest model{};       // SHA-256 of its file
-  core::Path model_path;      // where that lies or shall lie
-  std::string session_token;  // for fetch_model
-  receipt::Begin begin;
-  std::shared_ptr<rollout::ProviderJob> job;
-  core::Result<rollout::ProviderJob::Computed> answer;
-  std::int64_t ops_max = 0;     // its compute budget
-  std::stop_source withdrawal;  // nobody waits for the answer: it is cancelled
-
-  const crypto::Address& client() const { return job->job().client; }
-  bool is_withdrawn() const { return withdrawal.stop_requested(); }
-  bool is_joint() const { return job->job().traits().is_joint; }
-};
-using TaskPtr = std::shared_ptr<Task>;
-
-/// Tasks of one model that an engine may run together.
-struct AtOnce {
-  std::size_t usual = 1;
-  std::map<core::Digest, std::size_t> by_model = {};  // where it is not the usual number
-
-  std::size_t of(const core::Digest& model) const {
-    const auto found = by_model.find(model);
-    return found == by_model.end() ? usual : found->second;
-  }
-};
 
 /// A model's way to this provider.
 struct Fetch {
@@ -52,11 +22,15 @@ struct Fetch {
   std::string failed;  // why, or ""
 };
 
+/// How often engines were run for joint tasks, and for how many in all.
+struct Runs {
+  std::uint64_t runs = 0;
+  std::uint64_t tasks = 0;
+};
+
 /// The part of a provider that runs off the loop: fetches models, keeps the engines that were used
-/// last, and checks and computes steps: clients take turns, each with its oldest, and together with
-/// a joint one (protocol::JobTraits) go those that ask for the same model, `at_once` of them at
-/// most, wherever they stand in the queue. Thread-safety: one call of next() at a time
-/// (core::Loop::offload).
+/// last, and checks and computes steps, in the order of WaitingTasks. Thread-safety: one call of
+/// next() at a time (core::Loop::offload).
 class Executor {
  public:
   /// Once `closing` is asked to stop, whatever is computed is cancelled.
@@ -64,11 +38,17 @@ class Executor {
            std::stop_token closing)
       : engines_(engines),
         gateway_(gateway),
-        at_once_(std::move(at_once)),
-        closing_(std::move(closing)) {}
+        closing_(std::move(closing)),
+        waiting_(std::move(at_once)) {}
 
-  /// Joins the queue; once for each, next() is to be called. Thread-safety: any thread.
-  void add(TaskPtr task);
+  /// Joins the queue. True: next() is to be called once for it; else it waits for others to be
+  /// computed with, until release(). Thread-safety: any thread.
+  bool add(TaskPtr task);
+  /// It has waited for others long enough. True: next() is to be called once for it; else it has
+  /// been computed, or is. Thread-safety: any thread.
+  bool release(const TaskPtr& task);
+  /// How many wait for others. Any thread.
+  std::size_t held() const;
   /// Whoever has the turn, if anybody waits. Errors in their answers: those of
   /// rollout::ProviderJob::compute, and what fetching and loading return.
   void next();
@@ -83,6 +63,8 @@ class Executor {
   std::vector<TaskPtr> finished();
   /// The last one. Any thread.
   Fetch fetch() const;
+  /// So far. Any thread.
+  Runs runs() const;
 
  private:
   struct Key {
@@ -90,25 +72,21 @@ class Executor {
     std::vector<protocol::Feed> feeds;
     bool operator==(const Key&) const = default;
   };
-  static Key key_of(const Task& task) { return {task.model, task.job->job().feeds}; }
   void run_all(std::span<const TaskPtr> tasks);
   std::vector<TaskPtr> take();
-  TaskPtr first_in_turn();
   core::Result<void> fetch_model(const core::Digest& model, const core::Path& path,
                                  const std::string& session_token);
 
   rollout::EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
-  const AtOnce at_once_;
   const std::stop_token closing_;
   core::RecentlyUsed<Key, std::shared_ptr<rollout::Engine>> loaded_{limits::kEnginesMax};
   mutable std::mutex mutex_;
   // The rest is guarded by mutex_.
-  std::deque<TaskPtr> waiting_;
+  WaitingTasks waiting_;
   std::vector<TaskPtr> finished_;
-  std::map<crypto::Address, std::uint64_t> turns_;  // the last of each client that waits
-  std::uint64_t turn_ = 0;
   Fetch fetch_;
+  Runs runs_;
 };
 
 }  // namespace commensal::provider

@@ -73,6 +73,7 @@ void Jobs::handle(rpc::Offer message) {
   (*accepted)->model = message.model;
   (*accepted)->ops_max =
       static_cast<std::int64_t>(std::min<std::uint64_t>(message.ops_max, limits::kStepOpsMax));
+  (*accepted)->batching = std::move(message.batching);
   ask(*accepted, {id, message.step, message.value});
 }
 
@@ -110,17 +111,31 @@ void Jobs::compute(const LiveJobPtr& live) {
   task->begin = live->asked;
   task->job = live->job;
   task->ops_max = live->ops_max;
+  task->batching = live->batching;
   live->task = task;
   queued_ += task->is_joint() ? 1 : 0;
-  executor_->add(task);
   ++counts_.at_work;
   report_work();
   computing_.emplace(task, live);
+  if (executor_->add(task)) compute_next();
+  if (task->waits()) release_later(task);
+}
+
+void Jobs::compute_next() {
   deps_.loop.offload(
       core::Loop::Lane::kComputing, [executor = executor_] { executor->next(); },
       [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->collect();
       });
+}
+
+/// The loop counts milliseconds.
+void Jobs::release_later(const TaskPtr& task) {
+  const std::int64_t wait_ms = (std::int64_t{task->batching->wait_us} + 999) / 1000;
+  deps_.loop.after(wait_ms, [weak = weak_from_this(), task] {
+    const auto self = weak.lock();
+    if (self && self->executor_->release(task)) self->compute_next();
+  });
 }
 
 void Jobs::collect() {
@@ -181,15 +196,16 @@ std::size_t Jobs::unsigned_jobs() const {
   return live_.fleeting() - std::min(live_.fleeting(), others);
 }
 
-/// Answers wait for each other as long as more tasks are ahead of us than answers wait, so that one
-/// signature and one write serve many; the executor has enough to do meanwhile. They wait a moment
+/// Answers wait for each other as long as more tasks are ahead of us than answers wait, those apart
+/// that wait for others, so that one signature and one write serve many; the executor has enough to
+/// do meanwhile. They wait a moment
 /// for the signatures under those before them too: what comes meanwhile goes with them. Who sends
 /// one task at a time never waits, nor does a step that others follow.
 void Jobs::plan_flush() {
   if (flush_is_due_) return;
   const bool is_followed = std::ranges::any_of(
       ready_, [](const LiveJobPtr& live) { return !live->job->job().traits().is_joint; });
-  const bool is_whole = ready_.size() >= queued_;
+  const bool is_whole = ready_.size() + executor_->held() >= queued_;
   if (is_followed || (is_whole && unsigned_jobs() == 0)) {
     flush_is_due_ = true;
     deps_.loop.post([weak = weak_from_this()] {

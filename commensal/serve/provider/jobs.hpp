@@ -70,6 +70,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void refuse(const core::Digest& id, core::Error reason);
   void ask(const LiveJobPtr& live, const receipt::Begin& begin);
   void compute(const LiveJobPtr& live);
+  void compute_next();
+  void release_later(const TaskPtr& task);
   core::Result<void> check_size(const rollout::ProviderJob& job,
                                 const core::Result<rollout::ProviderJob::Computed>& answer) const;
   void collect();

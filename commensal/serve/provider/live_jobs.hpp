@@ -19,6 +19,7 @@ struct LiveJob {
   TaskPtr task;              // the step that is computed, or is to be
   receipt::Begin asked;      // last
   std::int64_t ops_max = 0;  // of each step
+  std::optional<rpc::Batching> batching;
   std::uint64_t stream = 0;  // that asked: on a later one nothing is answered
   std::uint64_t used = 0;
   std::uint64_t excused = 0;  // the step before we were gone: its delay may be ours

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kReconnectMsMin = 100;
 constexpr std::int64_t kLookMs = 1'000;  // for a gateway that does not draw our tickets
 constexpr std::int64_t kWatchHostMs = 100;
-constexpr std::string_view kVersion = "0.1.0";
+constexpr std::string_view kVersion = "0.1.1";  // of what it understands: rpc::knows_batching
 
 }  // namespace
 
@@ -172,6 +172,7 @@ ProviderStatus Provider::status() const {
           .paused = state_->host.paused(),
           .queued = counts.at_work,
           .delivered = counts.delivered,
+          .runs = state_->jobs->executor()->runs(),
           .refused = counts.refused,
           .refused_why = counts.refused_why,
           .new_gateway = state_->gateways.trusted_anew(),

@@ -55,6 +55,7 @@ struct ProviderStatus {
   std::string paused;          // why it pauses, as the gateway was told, or ""
   std::uint32_t queued = 0;
   std::uint64_t delivered = 0;
+  Runs runs = {};  // of models, for answers
   std::uint64_t refused = 0;
   std::string refused_why;                     // the last job
   std::optional<crypto::Address> new_gateway;  // a key that it never met before, and takes on trust

@@ -26,6 +26,7 @@ class SlowLoop final : public core::Loop {
   }
   void settle() { inner_.run_until_idle(); }
   void rest_ms(std::int64_t ms) { inner_.advance_ms(ms); }
+  std::size_t left() const { return works_.size(); }
   void work(std::size_t count) {
     for (; count > 0; --count) {
       ASSERT_FALSE(works_.empty());
@@ -140,6 +141,7 @@ class ProviderTest : public ::testing::Test {
       offer.job.numerics_version = kernels::kNumericsVersion;
       const float value = static_cast<float>(++asked_);
       offer.inputs = {{kInput, tensor::Tensor::of<float>({1}, std::span(&value, 1))}};
+      offer.batching = batching_;
       offer.job.input_commitment =
           protocol::commit_input(receipt::state_root(offer.inputs), offer.input_salt);
       provider_->on_message(std::move(offer));
@@ -166,6 +168,7 @@ class ProviderTest : public ::testing::Test {
   std::stop_source closing_;
   std::shared_ptr<Provider> provider_;
   std::uint64_t asked_ = 0;
+  std::optional<rpc::Batching> batching_;  // of what is asked
 };
 
 using Sizes = std::vector<std::size_t>;
@@ -270,6 +273,34 @@ TEST_F(BatchingProviderTest, TasksThatWaitForOneModelAreComputedTogether) {
   for (const std::size_t batch : listener_.batches) answers += batch;
   EXPECT_EQ(answers, 9U);
   EXPECT_EQ(listener_.refused, 0);
+}
+
+TEST_F(BatchingProviderTest, AJobWaitsForOthersAsLongAsItMay) {
+  answer_batches();
+  batching_ = rpc::Batching{2'500, 8, {}};
+  ask(2, 1);
+  loop_.rest_ms(2);
+  EXPECT_EQ(loop_.left(), 0u);
+  loop_.rest_ms(1);
+  loop_.work(loop_.left());
+  ask(4, 1);  // as many as may be
+  EXPECT_EQ(loop_.left(), 1u);
+  loop_.work(1);
+  loop_.rest_ms(3);
+  EXPECT_EQ(loop_.left(), 0u);
+  EXPECT_EQ(engines_.asked_at_once, (Sizes{2, 4}));
+  EXPECT_EQ(provider_->status().runs.runs, 2u);
+  EXPECT_EQ(provider_->status().runs.tasks, 6u);
+}
+
+// The fault would be: who has been computed waits for its signature until those behind it are.
+TEST_F(BatchingProviderTest, NoAnswerWaitsForThoseThatWaitForOthers) {
+  answer_batches();
+  ask(1, 1);
+  batching_ = rpc::Batching{50'000, 8, {}};
+  ask(2, 2);
+  loop_.work(1);
+  EXPECT_EQ(listener_.batches, Sizes{1});
 }
 
 /// Of the model whose digest begins with 1, two at a time.
