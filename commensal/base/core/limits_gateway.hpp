@@ -12,6 +12,8 @@ inline constexpr std::uint32_t kProviderJobsMax =
 // Of one account at one provider, once others have asked within so long.
 inline constexpr std::uint32_t kAccountJobsMax = 2;
 inline constexpr std::int64_t kOthersMs = 10'000;
+// Of an account whose request's model has levels of priority: behind more, the first would be last.
+inline constexpr std::uint32_t kPriorityJobsMax = 16;
 // A provider that says again and again that it is at work may take so long for a step.
 inline constexpr std::int64_t kAtWorkMsMax = 1'200'000;
 inline constexpr std::size_t kRequestsWaitingMax = 4096;  // for a provider

@@ -39,6 +39,8 @@ Result<Order> Answers::order_for(InferRequest& request) {
   Order order;
   order.account = request.account.name;
   order.draw_commitment = request.draw_commitment;
+  order.scheduling = request.scheduling;
+  order.timeout_ms = request.timeout_ms;
   COMMENSAL_ASSIGN(order.model, deps_.hub.find(&request.account, request.model, request.version));
   COMMENSAL_TRY(check_loaded(deps_.hub.repository(), order.model));
   COMMENSAL_TRY(check_outputs(order.model, request.outputs));

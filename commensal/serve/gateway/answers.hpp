@@ -20,6 +20,7 @@ struct InferRequest {
   std::stop_token left = {};         // asked to stop: nobody waits for the answer
   core::Digest draw_commitment{};    // its consumer's, as in protocol::Job
   std::int64_t timeout_ms = 0;  // after so long nobody waits for the answer; 0: as long as it takes
+  Scheduling scheduling = {};
   /// Asked once, before anything is done that costs: whether the model's answer can be given.
   std::function<core::Result<void>(const ModelVersion&)> check = {};
 };

@@ -29,6 +29,7 @@ OrderId Dispatcher::submit(Order order) {
   request->id = ++last_order_;
   request->order = std::move(order);
   request->bytes = receipt::element_bytes(request->order.inputs);
+  request->since_ms = now_ms();
   if (!request->order.is_again) deps_.shares.on_request(request->order.account, now_ms());
   dispatch(std::move(request));
   return last_order_;
@@ -66,7 +67,8 @@ std::vector<Candidate> Dispatcher::candidates(const Request& request) const {
       .waiting = waiting_.size_of(turn),
       .is_long = is_long(usual_ms),
       .providers = static_cast<std::size_t>(std::ranges::count_if(
-          list, [](const Candidate& one) { return one.excluded.empty() || one.may_come; }))};
+          list, [](const Candidate& one) { return one.excluded.empty() || one.may_come; })),
+      .jobs_max = request.order.scheduling.level > 0 ? limits::kPriorityJobsMax : 0};
   for (Candidate& one : list) {
     one.is_held = deps_.shares.has_long(one.address) || is_held_ms(one.busy_ms, usual_ms);
   }
@@ -142,6 +144,7 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
                                      .model_bytes = order.model.bytes});
   const WorkPtr work = begin_work(deps_.key, order, std::move(record), request->id);
   work->is_late = request->is_late;
+  work->batching = batching_of(*request);
   running_.emplace(work->id(), std::move(request));
   deps_.steps.ask(work, peer);
   if (patience) hasten_after(work->id(), *patience);
@@ -299,45 +302,6 @@ void Dispatcher::look_again() {
   place_next();
 }
 
-void Dispatcher::wait(RequestPtr request) {
-  const std::string account = turn_of(*request);
-  const bool is_full = waiting_.size() >= limits::kRequestsWaitingMax ||
-                       waiting_.size_of(account) >= limits::kAccountRequestsWaitingMax;
-  if (request->is_late || is_full) return give_up(*request);
-  begin_patience(*request);
-  waiting_.push(account, std::move(request));
-}
-
-void Dispatcher::give_up(const Request& request) {
-  const std::string& model = request.order.model.name;
-  const auto place = choose(candidates(request), model);
-  const std::string why =
-      place ? fmt::format("the providers for '{}' pause by turns", model) : place.error().message;
-  const std::string waited = fmt::format("no answer within {} ms", config_.pause_ms_max);
-  const ErrorCode code = request.is_late ? ErrorCode::kUnavailable : ErrorCode::kResourceExhausted;
-  end(request, {code, fmt::format("{}; {}, try again later", why,
-                                  request.is_late ? waited : "too many requests wait")});
-}
-
-void Dispatcher::begin_patience(Request& request) {
-  if (std::exchange(request.is_waiting, true)) return;
-  deps_.loop.after(config_.pause_ms_max, [this, id = request.id] { end_patience(id); });
-}
-
-void Dispatcher::end_patience(OrderId id) {
-  if (auto request = waiting_.take(is_of(id))) {
-    (*request)->is_late = true;
-    return dispatch(*std::move(request));
-  }
-  const auto job = std::ranges::find_if(running_, is_of(id), &Running::value_type::second);
-  if (job == running_.end()) return;
-  job->second->is_late = true;
-  const auto stream = deps_.steps.end_patience(job->first);
-  if (!stream) return;
-  leaving_.add_first({*stream, job->first});
-  move_soon();
-}
-
 void Dispatcher::hasten_after(const core::Digest& job, std::int64_t ms) {
   deps_.loop.after(ms, [this, job, ms] { hasten(job, ms); });
 }
@@ -367,34 +331,6 @@ void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
                        fmt::format("no answer within {} ms, which is long for this model", ms)};
   dispatch(std::move(moved));
   place_next();
-}
-
-void Dispatcher::place_next() {
-  turns_left_ = waiting_.accounts();
-  if (!is_placing_) place_some();
-}
-
-/// The loop goes on between a few in vain and the next.
-void Dispatcher::place_some() {
-  constexpr int kInVainMax = 4;
-  is_placing_ = false;
-  for (int in_vain = 0; turns_left_ > 0 && waiting_.accounts() > 0;) {
-    if (in_vain == kInVainMax) {
-      is_placing_ = true;
-      return deps_.loop.post([this] { place_some(); });
-    }
-    auto request = *waiting_.pop();
-    const auto candidates = this->candidates(*request);
-    if (place(request, candidates)) continue;
-    --turns_left_;
-    if (std::ranges::none_of(candidates, &Candidate::may_come)) {
-      dispatch(std::move(request));  // to its end
-    } else {
-      const std::string account = turn_of(*request);
-      waiting_.put_back(account, std::move(request));
-      ++in_vain;
-    }
-  }
 }
 
 }  // namespace commensal::gateway

@@ -70,6 +70,7 @@ class Dispatcher {
     OrderId id = 0;
     Order order;
     std::uint64_t bytes = 0;  // of its inputs
+    std::int64_t since_ms = 0;
     crypto::Address at;       // who has its job
     std::uint32_t ahead = 0;  // jobs that that one had in hand
     bool is_long = false;     // is_long() when that one got it
@@ -82,6 +83,8 @@ class Dispatcher {
     int moves = 0;            // away from providers that paused
     bool is_waiting = false;  // for a provider that pauses: since then its patience runs out
     bool is_late = false;     // it has
+    bool is_timed = false;    // its time in the queue runs out
+    bool is_delayed = false;  // it has: it goes behind others
   };
   using RequestPtr = std::unique_ptr<Request>;
   /// Whose outcomes say something of a provider.
@@ -109,6 +112,8 @@ class Dispatcher {
                                     const std::set<crypto::Address>& tried) const;
   /// The same for a request whose account has no more than its share.
   std::vector<Candidate> candidates(const Request& request) const;
+  /// Of its order's; it waits for nobody past its own time.
+  std::optional<rpc::Batching> batching_of(const Request& request) const;
   RequestPtr take(const core::Digest& job);
   void keep_place(const Request& request);
   void wait(RequestPtr request);
@@ -116,6 +121,10 @@ class Dispatcher {
   /// Gives the job to somebody else after so long, once there is one.
   void hasten_after(const core::Digest& job, std::int64_t ms);
   void hasten(const core::Digest& job, std::int64_t ms);
+  static Standing standing_of(const Request& request);
+  bool is_queue_full(const Request& request) const;
+  void begin_queue_time(Request& request);
+  void end_queue_time(OrderId id);
   void begin_patience(Request& request);
   void end_patience(OrderId id);
   void look_again();

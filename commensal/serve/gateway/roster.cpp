@@ -145,6 +145,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   peer.warm.clear();
   peer.stream = session->second.stream;
   peer.stream_id = id;
+  peer.knows_batching = rpc::knows_batching(hello.version);
   peer.paused = hello.paused;
   peer.cached = {hello.cached_models.begin(), hello.cached_models.end()};
   session->second.address = hello.address;

@@ -47,15 +47,17 @@ class Shares {
   bool has_long(const crypto::Address& provider) const { return long_.contains(provider); }
   struct Asker {
     std::string account;
-    std::size_t waiting = 0;    // of its jobs
-    bool is_long = false;       // the next of them
-    std::size_t providers = 1;  // that there are for it
+    std::size_t waiting = 0;     // of its jobs
+    bool is_long = false;        // the next of them
+    std::size_t providers = 1;   // that there are for it
+    std::uint32_t jobs_max = 0;  // that it wants to have at each at most; 0: as many as it may
   };
   /// Whether the provider shall have no more jobs of the account now.
   bool is_full(const Asker& asker, const crypto::Address& provider, std::int64_t now_ms) const {
+    const auto found = jobs_.find({asker.account, provider});
+    if (asker.jobs_max > 0 && found != jobs_.end() && found->second >= asker.jobs_max) return true;
     const std::int64_t others_ms = asker.account == last_ ? others_ms_ : last_ms_;
     if (now_ms - others_ms >= limits::kOthersMs) return false;
-    const auto found = jobs_.find({asker.account, provider});
     const std::uint32_t most = asker.waiting >= kFlood ? 1 : limits::kAccountJobsMax;
     if (found != jobs_.end() && found->second >= most) return true;
     return asker.is_long && !has_long_of(asker.account, provider) &&

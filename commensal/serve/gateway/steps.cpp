@@ -36,7 +36,8 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
   deps_.roster.grant(peer.stream_id, work->content);
   const rollout::JobRecord& record = client.record();
   peer.stream->send(rpc::Offer{record.job, work->content, record.input_salt, record.inputs,
-                               begin->step, begin->value, static_cast<std::uint64_t>(ops_max_)});
+                               begin->step, begin->value, static_cast<std::uint64_t>(ops_max_),
+                               peer.knows_batching ? work->batching : std::nullopt});
 }
 
 std::vector<core::Digest> Steps::uncommitted(StreamId stream) const {

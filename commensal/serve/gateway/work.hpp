@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/scheduling.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/verify/rollout/client.hpp>
 #include <memory>
@@ -20,6 +21,8 @@ struct Order {
   tensor::NamedTensors inputs;
   bool is_again = false;  // an answer that its account has paid for once: the gateway's own affair
   core::Digest draw_commitment{};  // its consumer's, as in protocol::Job
+  Scheduling scheduling = {};
+  std::int64_t timeout_ms = 0;  // then nobody waits for it; 0: as long as it takes
 };
 
 /// A job in the gateway's hands, at one provider.
@@ -33,6 +36,7 @@ struct Work {
   bool is_charged = true;                   // to the account, on delivery
   std::optional<double> audit_probability;  // its consumer's choice; else by its provider's risk
   bool is_late = false;                     // a pause of its provider excuses it no longer
+  std::optional<rpc::Batching> batching = {};
   rpc::GatewayPort::StreamId offered_on = 0;
 
   const core::Digest& id() const { return client.job_id(); }
