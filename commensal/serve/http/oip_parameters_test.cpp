@@ -18,6 +18,7 @@ TEST(OipRequest, SaysOfItsSequenceAndWhereItsTensorsLie) {
   ASSERT_TRUE(body.has_value()) << body.error().message;
   EXPECT_EQ(body->sequence.id, "7");
   EXPECT_TRUE(body->sequence.is_start);
+  EXPECT_EQ(body->priority, 1u);
   ASSERT_EQ(body->placed.size(), 1u);
   EXPECT_EQ(body->placed[0].from.region, "r");
   EXPECT_EQ(body->placed[0].from.offset, 64);

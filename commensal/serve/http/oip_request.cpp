@@ -161,6 +161,15 @@ core::Result<bool> read_sequence(JsonCursor& cursor, std::string_view name,
   return true;
 }
 
+/// A whole number from 0 on.
+core::Result<std::int64_t> read_count(JsonCursor& cursor, std::string_view name,
+                                      std::string_view what) {
+  COMMENSAL_ASSIGN(const std::int64_t count, cursor.integer());
+  if (count >= 0) return count;
+  return core::fail(ErrorCode::kInvalidArgument, "the parameter '{}' is {}: expected {}, 0 or more",
+                    name, count, what);
+}
+
 core::Result<std::vector<InputText>> read_head(std::string_view json, InferBody& body) {
   std::vector<InputText> inputs;
   JsonCursor cursor(json);
@@ -176,11 +185,12 @@ core::Result<std::vector<InputText>> read_head(std::string_view json, InferBody&
         COMMENSAL_ASSIGN(const bool is_of_sequence, read_sequence(cursor, name, body.sequence));
         if (is_of_sequence) return true;
         if (name == "timeout") {
-          COMMENSAL_ASSIGN(body.timeout_us, cursor.integer());
-          if (body.timeout_us < 0)
-            return core::fail(ErrorCode::kInvalidArgument,
-                              "the parameter 'timeout' is {}: expected microseconds, 0 or more",
-                              body.timeout_us);
+          COMMENSAL_ASSIGN(body.timeout_us, read_count(cursor, name, "microseconds"));
+          return true;
+        }
+        if (name == "priority") {
+          COMMENSAL_ASSIGN(const std::int64_t level, read_count(cursor, name, "a level"));
+          body.priority = static_cast<std::uint64_t>(level);
           return true;
         }
         if (name == "commensal_draw_commitment") {

@@ -153,7 +153,8 @@ constexpr std::string_view kSchemas =
     }}},
   "InferenceRequest": {"type": "object", "required": ["inputs"], "properties": {"id": {"type":
     "string"}, "parameters": {"type": "object", "properties": {"binary_data_output": {"type":
-    "boolean"}, "timeout": {"type": "integer"}, "sequence_id": {"type": ["integer", "string"]},
+    "boolean"}, "timeout": {"type": "integer"}, "priority": {"type": "integer"},
+    "sequence_id": {"type": ["integer", "string"]},
     "sequence_start": {"type": "boolean"}, "sequence_end": {"type": "boolean"},
     "commensal_draw_commitment": {"type": "string"}}}, "inputs": {"type": "array", "items": {
     "$ref": "#/components/schemas/RequestInput"}}, "outputs": {"type": "array", "items": {

@@ -14,6 +14,8 @@ namespace {
 /// One request on its way, and when it was where.
 struct Trip {
   gateway::InferRequest order;
+  std::uint64_t priority = 0;
+  std::int64_t timeout_us = 0;
   Sequence sequence;
   std::vector<RequestedOutput> classified;
   std::string line;
@@ -48,6 +50,9 @@ core::Result<void> fit(const Services& services, Trip& trip) {
   COMMENSAL_ASSIGN(trip.config, services.serving.configs.of(hub, model));
   COMMENSAL_TRY(fit_inputs(*trip.config, order.model, trip.sequence, order.inputs));
   COMMENSAL_TRY(check_classes(trip.classified, model));
+  const Scheduled scheduled = schedule(trip.config->batching, trip.priority, trip.timeout_us);
+  order.scheduling = scheduled.scheduling;
+  if (!scheduled.is_deadline) order.timeout_ms = 0;
   const bool is_batched = trip.config->batch_max > 0 && !order.inputs.empty();
   if (is_batched) trip.ended.rows = static_cast<std::uint64_t>(order.inputs[0].value.shape()[0]);
   return {};
@@ -141,6 +146,8 @@ void begin(const Services& services, Asker& asker, InferRequest request, gateway
                                             .draw_commitment = request.body.draw_commitment,
                                             .timeout_ms = timeout_ms_of(request.body),
                                             .check = std::move(request.check)},
+                                  .priority = request.body.priority,
+                                  .timeout_us = request.body.timeout_us,
                                   .sequence = std::move(request.body.sequence),
                                   .classified = {},
                                   .line = asker.line,

@@ -38,6 +38,7 @@ struct InferBody {
   core::Digest draw_commitment{};  // as in protocol::Job; zero: none was sent
   Sequence sequence;
   std::int64_t timeout_us = 0;  // after so long nobody waits for the answer; 0: as long as it takes
+  std::uint64_t priority = 0;   // 1 is the first; 0: the model's usual one
 };
 
 struct InferRequest {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <commensal/base/core/limits_gateway.hpp>
+#include <commensal/serve/oip/batching_wire.hpp>
 #include <commensal/serve/oip/model_config.hpp>
 #include <nlohmann/json.hpp>
 
@@ -253,6 +254,7 @@ Result<ModelConfig> config_of(const ModelVersion& model, const gateway::ServingC
   wire.set_name(model.name);
   if (wire.platform().empty()) wire.set_platform("commensal_onnx");
   if (wire.backend().empty()) wire.set_backend("commensal");
+  COMMENSAL_ASSIGN(made.batching, batching_config(wire));
   COMMENSAL_ASSIGN(made.controls, controls_of(wire, model));
   const bool is_batched = made.batch_max > 0;
   COMMENSAL_ASSIGN(made.inputs, settle_all(wire.mutable_input(), model.inputs, made.controls,

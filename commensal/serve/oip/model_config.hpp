@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/oip/batching_config.hpp>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@ struct ModelConfig {
   std::int64_t batch_max = 0;  // 0: batches are not counted
   std::vector<PortConfig> inputs, outputs;
   std::vector<Control> controls;
+  BatchingConfig batching;
   std::string json;  // all of it, as REST has it
 };
 

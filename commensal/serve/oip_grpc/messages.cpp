@@ -35,6 +35,15 @@ Result<std::int64_t> number(const Parameters& parameters, std::string_view name)
   return found->int64_param();
 }
 
+/// Triton's clients send it without a sign. Error: kInvalidArgument.
+Result<std::uint64_t> priority(const Parameters& parameters) {
+  const InferParameter* const found = find(parameters, "priority");
+  if (found != nullptr && found->parameter_choice_case() == InferParameter::kUint64Param)
+    return found->uint64_param();
+  COMMENSAL_ASSIGN(const std::int64_t level, number(parameters, "priority"));
+  return static_cast<std::uint64_t>(level);
+}
+
 /// A number or a text; 0 and "" say that it is of none.
 std::string sequence_id(const InferParameter& said) {
   const bool is_text = said.parameter_choice_case() == InferParameter::kStringParam;
@@ -53,6 +62,7 @@ Result<void> read_parameters(const Parameters& parameters, oip::InferBody& body)
   body.sequence.is_start = start != nullptr && start->bool_param();
   body.sequence.is_end = end != nullptr && end->bool_param();
   COMMENSAL_ASSIGN(body.timeout_us, number(parameters, "timeout"));
+  COMMENSAL_ASSIGN(body.priority, priority(parameters));
   if (const InferParameter* const sent = find(parameters, kDrawCommitment)) {
     COMMENSAL_ASSIGN(body.draw_commitment, core::digest_from_hex(sent->string_param()));
   }
