@@ -193,7 +193,8 @@ void Market::start_provider(std::size_t index) {
                                              .engines = *member.engines,
                                              .why_paused = [&member] { return member.loop.why(); }};
   auto made = provider::Provider::create(
-      world, {.name = member.name, .folder = member.folder, .purse = purse_});
+      world,
+      {.name = member.name, .folder = member.folder, .tasks_at_once = {at_once_}, .purse = purse_});
   core::check(made.has_value(), "a provider starts on what it has written");
   member.provider = *std::move(made);
   member.provider->start();

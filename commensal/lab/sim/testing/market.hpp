@@ -45,6 +45,8 @@ class Market {
   /// The gateway's next life ends at this write.
   void break_gateway_at(std::uint64_t write, store::testing::Fault fault);
 
+  /// Providers that start from now on may run so many jobs of a model at once.
+  void set_at_once(std::size_t at_once) { at_once_ = at_once; }
   /// What providers that start from now on say and hear takes so long.
   void set_delay_ms(std::int64_t delay_ms) { delay_ms_ = delay_ms; }
   /// Index of the new provider, which dials at once.
@@ -127,6 +129,7 @@ class Market {
   std::function<std::unique_ptr<rollout::EngineFactory>()> gateway_engines_ =
       engines_of_this_process;
   std::optional<std::pair<std::uint64_t, store::testing::Fault>> gateway_fault_;
+  std::size_t at_once_ = 1;
   std::int64_t delay_ms_ = 0;
   std::uint64_t gateway_fault_at_ = 0;  // of this life: the write that goes wrong
   std::unique_ptr<store::testing::FaultStore> gateway_faults_;
