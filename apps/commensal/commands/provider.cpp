@@ -31,6 +31,7 @@ using core::Result;
 using Json = nlohmann::ordered_json;
 
 constexpr double kShowHostEveryS = 10;
+constexpr std::size_t kAtOnce = 8;  // 16 that wait are run by halves; sessions keep so many plans
 
 struct ProviderArguments {
   daemon::ProviderDaemonConfig daemon;
@@ -142,6 +143,9 @@ Result<int> run(ProviderArguments& options) {
   options.daemon.key = options.key.opener();
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
   COMMENSAL_ASSIGN(guest::GuestProcessOptions own, options.host.settle());
+  const bool is_beside_host = !options.host.host().empty();
+  if (is_beside_host && options.app->count("--batch-max") == 0)
+    options.daemon.tasks_at_once.usual = 1;  // unless it is tuned
   COMMENSAL_ASSIGN(const Ways ways, ways_of(options));
   own.client.guest.name = options.daemon.name;
   own.client.guest.threads = options.backend.threads;
@@ -187,6 +191,7 @@ Run declare_provider(CLI::App& app) {
   options->folder = state_folder("provider").string();
   options->daemon.gateway = "127.0.0.1:8090";
   options->daemon.name = host_name();
+  options->daemon.tasks_at_once.usual = kAtOnce;
   app.add_option("--gateway", options->daemon.gateway,
                  "HOST:PORT of the gateway's provider stream, with TLS unless it is on loopback")
       ->capture_default_str();
@@ -212,7 +217,7 @@ Run declare_provider(CLI::App& app) {
   options->worker.declare(app);
   app.add_option("--batch-max", options->daemon.tasks_at_once.usual,
                  "Requests that wait for one model and may be computed together, where that "
-                 "changes no bit")
+                 "changes no bit (with --host: 1)")
       ->check(CLI::Range(1, limits::kRequestsAtOnceMax))
       ->capture_default_str();
   declare_purse(app, options->daemon.purse);
