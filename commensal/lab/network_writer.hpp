@@ -44,6 +44,21 @@ class NetworkWriter {
     set(node, "pads", {pad, pad, pad, pad});
     return name;
   }
+  /// Of rows, with its bias.
+  std::string linear(const std::string& x, const std::string& name, int from, int to) {
+    add_tensor(name + ".weight", {to, from}, static_cast<float>(std::sqrt(6.0 / from)));
+    add_tensor(name + ".bias", {to}, 0.0625F);
+    set(add("Gemm", {x, name + ".weight", name + ".bias"}, name), "transB", 1);
+    return name;
+  }
+  /// Of 3 by 3, every other one.
+  std::string max_pool(const std::string& x, const std::string& name, int pad) {
+    auto& node = add("MaxPool", {x}, name);
+    set(node, "kernel_shape", {3, 3});
+    set(node, "strides", {2, 2});
+    set(node, "pads", {pad, pad, pad, pad});
+    return name;
+  }
   std::string relu(const std::string& x) {
     add("Relu", {x}, x + ".relu");
     return x + ".relu";

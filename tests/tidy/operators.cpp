@@ -22,6 +22,7 @@ bool asks_the_table(string_view path) {
   return !path.starts_with("commensal/lab/network_writer") &&
          !path.starts_with("commensal/lab/bench/operators/") &&
          !path.starts_with("commensal/lab/bench/serve/simple_model") &&
+         !path.starts_with("commensal/lab/classic") &&
          !path.starts_with("commensal/lab/squeezenet") &&
          !path.starts_with("commensal/lab/super_resolution") &&
          !path.starts_with("commensal/lab/hostile/models") &&
