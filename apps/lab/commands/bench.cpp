@@ -16,6 +16,7 @@
 #include <commensal/lab/bench/serve/serve_bench.hpp>
 #include <commensal/lab/bench/verify/verify_bench.hpp>
 #include <commensal/lab/bench/worker/worker_bench.hpp>
+#include <commensal/lab/classic.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -53,6 +54,19 @@ Result<int> bench_tickets(BenchArguments& options) {
   return print_report(report, options.json);
 }
 
+/// Those that are run in batches, with drawn weights.
+Result<void> write_networks(const core::Path& folder, lab::bench::serve::BatchingOptions& to) {
+  using Make = core::Bytes (*)(std::uint64_t);
+  constexpr std::tuple<const char*, Make, double> kNetworks[] = {{"resnet50", lab::resnet50, 1.05},
+                                                                 {"alexnet", lab::alexnet, 1.8}};
+  to.folder = folder;
+  for (const auto& [name, make, limit] : kNetworks) {
+    to.networks.push_back({name, folder / fmt::format("{}.onnx", name), limit});
+    COMMENSAL_TRY(core::write_file_atomically(to.networks.back().file, make(1)));
+  }
+  return {};
+}
+
 Result<int> bench_serve(BenchArguments& options) {
   constexpr const char* kMemory = "/dev/shm";  // a file system without a disk, where there is one
   COMMENSAL_ASSIGN(const auto folder, core::TemporaryFolder::make("commensal-bench", "."));
@@ -60,6 +74,9 @@ Result<int> bench_serve(BenchArguments& options) {
   options.serve.folder = folder.path();
   if (memory) options.serve.memory = memory->path();
   COMMENSAL_ASSIGN(options.serve.digits, source_file("models/digits/digits.onnx"));
+  options.serve.batching.rounds = options.serve.rounds;
+  options.serve.batching.slice_ms = 2 * options.serve.slice_ms;
+  COMMENSAL_TRY(write_networks(folder.path(), options.serve.batching));
   COMMENSAL_ASSIGN(const auto report,
                    lab::bench::serve::run_serve_bench(options.serve, core::SystemClock()));
   return print_report(report, options.json);
@@ -185,8 +202,9 @@ void declare_promise(CLI::App& app, BenchArguments& options) {
 }
 
 void declare_serve(CLI::App& app, BenchArguments& options) {
-  app.add_option("--parts", options.serve.parts,
-                 "Of the bench, with commas between: rates, added, large, memory; default: all");
+  app.add_option(
+      "--parts", options.serve.parts,
+      "Of the bench, with commas between: rates, added, large, memory, batching; default: all");
   app.add_option("--requests", options.serve.requests, "After which memory is looked at")
       ->check(CLI::Range(1'000, 100'000'000))
       ->capture_default_str();

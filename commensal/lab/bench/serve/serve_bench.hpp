@@ -4,6 +4,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/lab/bench/report.hpp>
+#include <commensal/lab/bench/serve/batching.hpp>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct ServeBenchOptions {
   std::int64_t slice_ms = 2'000;
   std::size_t at_once = 64;       // requests that a provider may join in one run
   std::size_t requests = 50'000;  // over which memory is looked at
+  BatchingOptions batching = {};
 };
 
 /// What a gateway and its provider take of a request, on one machine, asked by one client with
@@ -29,7 +31,8 @@ struct ServeBenchOptions {
 ///   answer;
 /// - added: latency of the digit network over gRPC and REST, less that of a direct run;
 /// - large: a tensor of 10 MB on its way in;
-/// - memory: of both daemons, from a tenth of the requests to the last.
+/// - memory: of both daemons, from a tenth of the requests to the last;
+/// - batching: what joining requests brings (batching.hpp).
 /// Starts processes: call it before this one has threads. Errors: those of the parties.
 core::Result<Report> run_serve_bench(const ServeBenchOptions& options, const core::Clock& clock);
 

@@ -49,7 +49,11 @@ Result<void> provider(const Part::Side& side, const StackOptions& options,
                        config, std::make_unique<worker::ProcessEngineFactory>(workers)));
   side.say("provider");
   side.wait();
-  return {};
+  const provider::Runs runs = daemon->status().runs;
+  return core::write_file_atomically(runs_file(options),
+                                     core::as_bytes(fmt::format("{} {}", runs.runs, runs.tasks)));
 }
+
+core::Path runs_file(const StackOptions& options) { return options.folder / "runs"; }
 
 }  // namespace commensal::lab::bench::serve

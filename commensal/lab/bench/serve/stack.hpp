@@ -27,6 +27,9 @@ core::Result<void> gateway(const Part::Side& side, const StackOptions& options);
 core::Result<void> provider(const Part::Side& side, const StackOptions& options,
                             const GatewayPlace& place);
 
+/// What a provider writes as it ends: how often it ran models for answers, and for how many.
+core::Path runs_file(const StackOptions& options);
+
 /// The same faces, links and engines around the least that can be between them: nothing is chosen,
 /// priced, committed to, signed, countersigned, audited or kept. It serves one model, whose file
 /// both are given.

@@ -123,12 +123,32 @@ std::string http_request(const GatewayPlace& place, const std::string& model,
       model, place.token, json.size(), json.size() + raw.size(), json, raw);
 }
 
+namespace {
+
+class Batching final : public Stage {
+ public:
+  Batching(const ServeBenchOptions& options, const core::Clock& clock)
+      : bench_(options.batching, clock) {}
+  Result<void> begin() override { return bench_.begin(); }
+  Result<void> measure(Report& report) override { return bench_.measure(report); }
+
+ private:
+  BatchingBench bench_;
+};
+
+std::unique_ptr<Stage> batching_stage(const ServeBenchOptions& options, const core::Clock& clock) {
+  return std::make_unique<Batching>(options, clock);
+}
+
+}  // namespace
+
 Result<Report> run_serve_bench(const ServeBenchOptions& options, const core::Clock& clock) {
   using Make = std::unique_ptr<Stage> (*)(const ServeBenchOptions&, const core::Clock&);
   constexpr std::pair<std::string_view, Make> kStages[] = {{"rates", rates_stage},
                                                            {"added", added_stage},
                                                            {"large", large_stage},
-                                                           {"memory", memory_stage}};
+                                                           {"memory", memory_stage},
+                                                           {"batching", batching_stage}};
   std::vector<std::unique_ptr<Stage>> stages;
   for (const auto& [name, make] : kStages) {
     const bool is_wanted =
