@@ -66,7 +66,9 @@ void unquote_numbers(Json& json) {
                                            "default_timeout_microseconds",
                                            "max_sequence_idle_microseconds"};
   const auto number_of = [](Json& one) {
-    if (one.is_string()) one = std::stoll(one.get<std::string>());
+    if (!one.is_string()) return;
+    const std::string text = one.get<std::string>();
+    text.starts_with('-') ? one = std::stoll(text) : one = std::stoull(text);
   };
   if (json.is_array()) {
     for (Json& item : json) unquote_numbers(item);
