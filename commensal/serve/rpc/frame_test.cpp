@@ -228,35 +228,6 @@ TEST(Frame, RefusesEveryMessageThatIsCutOrTooLong) {
   refuse_bent(all_to_gateway());
 }
 
-// Who is older than batches writes, and refuses, no more than it ever did.
-TEST(Frame, AnOfferSaysOfBatchesAtItsEndOrNothing) {
-  Offer offer = some_offer();
-  const std::string plain = to_frame(ToProvider(offer)).head();
-  offer.batching = Batching{1500, 8, {2, 4}};
-  const wire::Frame frame = to_frame(ToProvider(offer));
-  EXPECT_EQ(frame.head().substr(0, plain.size()), plain);
-  const auto read = from_frame<ToProvider>(wire::Frame(frame));
-  ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(std::get<Offer>(*read).batching, offer.batching);
-  for (std::size_t size = plain.size() + 1; size < frame.head().size(); ++size) {
-    wire::Frame bent = frame;
-    bent.mutable_head()->resize(size);
-    EXPECT_THAT(refusal<ToProvider>(std::move(bent)), StartsWith("offer.batching."));
-  }
-  for (const Batching& bad : {Batching{0, 0, {}}, Batching{0, 8, {0, 1}}, Batching{0, 8, {4, 4}},
-                              Batching{0, 8, std::vector<std::uint32_t>(1'000)}}) {
-    offer.batching = bad;
-    EXPECT_THAT(refusal<ToProvider>(to_frame(ToProvider(offer))), StartsWith("offer.batching: "));
-  }
-}
-
-TEST(Frame, ProvidersBefore011AreToldNothingOfBatches) {
-  for (const char* version : {"", "0", "0.1", "0.1.0", "x", "0.1.0.7", "-1.5"})
-    EXPECT_FALSE(knows_batching(version)) << version;
-  for (const char* version : {"0.1.1", "0.2", "0.2.0-rc1", "1", "10.0.0"})
-    EXPECT_TRUE(knows_batching(version)) << version;
-}
-
 TEST(Frame, RefusesMessagesForTheOtherSide) {
   for (const ToProvider& message : all_to_provider()) {
     if (std::holds_alternative<Reveal>(message)) continue;
