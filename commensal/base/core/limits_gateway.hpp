@@ -24,10 +24,15 @@ inline constexpr double kTransactionsPerS = 5, kTransactionsBurstS = 4;
 inline constexpr double kMovesPerS = 32;  // of a dispute that is under way
 inline constexpr std::size_t kTransactionsWaitingMax = 256;
 
-inline constexpr std::size_t kModelsListedMax = 1000;        // in one answer
-inline constexpr std::size_t kClaimsListedMax = 100;         // likewise, each priced by the desk
-inline constexpr int kModelPagesMax = 1000;                  // that a client reads
-inline constexpr std::size_t kModelVersionsMax = 1000;       // of one model
+inline constexpr std::size_t kModelsListedMax = 1000;   // in one answer
+inline constexpr std::size_t kClaimsListedMax = 100;    // likewise, each priced by the desk
+inline constexpr int kModelPagesMax = 1000;             // that a client reads
+inline constexpr std::size_t kModelVersionsMax = 1000;  // of one model
+inline constexpr std::size_t kTokensMax = 64;           // of one account
+inline constexpr std::size_t kInvitationsMax = 1024;
+inline constexpr std::size_t kModelGrantsMax = 256;          // accounts that may use one model
+inline constexpr std::size_t kOperatorActsMax = 1 << 16;     // rows that are kept about operators
+inline constexpr std::size_t kOperatorActsListedMax = 100;   // in one answer
 inline constexpr std::size_t kAliasesMax = 4096;             // of all models
 inline constexpr std::size_t kConfigsInMemoryMax = 1024;     // of versions of models
 inline constexpr std::size_t kPortNamesBytesMax = 64 << 10;  // of one model's inputs and outputs

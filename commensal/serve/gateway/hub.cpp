@@ -8,6 +8,7 @@
 #include <commensal/serve/gateway/model_file.hpp>
 #include <commensal/serve/gateway/numbered_key.hpp>
 #include <commensal/verify/receipt/roots.hpp>
+#include <iterator>
 
 namespace commensal::gateway {
 
@@ -83,11 +84,6 @@ core::Result<void> for_each_of(core::Store& store, std::string_view space, const
         return true;
       }));
   return status;
-}
-
-bool may_see(const Account* asker, const ModelVersion& version) {
-  if (!version.is_private) return true;
-  return asker != nullptr && (asker->role == Role::kOperator || asker->name == version.owner);
 }
 
 bool is_same(const ModelVersion& version, const ModelFile& file, const PushOptions& options) {
@@ -296,6 +292,7 @@ core::Result<ModelPtr> ModelHub::newest(const std::string& name) {
 
 core::Result<ModelVersion> ModelHub::find(const Account* asker, const std::string& asked,
                                           std::uint32_t version) {
+  COMMENSAL_TRY(grants_.open());
   COMMENSAL_ASSIGN(const std::string name, repository_.resolve(asked));
   if (name.size() > 2 * limits::kNameBytesMax + 1) return unknown_model(name, version);
   if (version == 0) {
@@ -313,15 +310,11 @@ core::Result<ModelVersion> ModelHub::find(const Account* asker, const std::strin
 
 core::Result<std::vector<ModelVersion>> ModelHub::own_versions(const Account& asker,
                                                                const std::string& name) {
-  COMMENSAL_ASSIGN(const ModelVersion last, find(&asker, name));
-  if (asker.role != Role::kOperator && asker.name != last.owner) {
-    return core::fail(ErrorCode::kPermissionDenied, "'{}' is {}'s: its owner or an operator may",
-                      name, last.owner);
-  }
+  COMMENSAL_ASSIGN(const ModelVersion last, own_model(asker, name));
   std::vector<ModelVersion> versions;
   core::Result<void> status;
   COMMENSAL_TRY(
-      store_.scan(kModelSpace, prefix_of(name), [&](core::ByteView, core::ByteView value) {
+      store_.scan(kModelSpace, prefix_of(last.name), [&](core::ByteView, core::ByteView value) {
         auto version = protocol::decode_stored<ModelVersion>(value);
         if (!version) {
           status = tl::unexpected(std::move(version).error());
@@ -334,8 +327,9 @@ core::Result<std::vector<ModelVersion>> ModelHub::own_versions(const Account& as
   return versions;
 }
 
-core::Result<std::uint32_t> ModelHub::remove(const Account& asker, const std::string& name) {
-  COMMENSAL_ASSIGN(const std::vector<ModelVersion> versions, own_versions(asker, name));
+core::Result<std::uint32_t> ModelHub::remove(const Account& asker, const std::string& asked) {
+  COMMENSAL_ASSIGN(const std::vector<ModelVersion> versions, own_versions(asker, asked));
+  const std::string& name = versions.front().name;
   COMMENSAL_ASSIGN(Removed removed, last_removed(store_, name));
   removed.version = versions.front().version;
   core::Store::Batch batch;
@@ -347,8 +341,10 @@ core::Result<std::uint32_t> ModelHub::remove(const Account& asker, const std::st
   COMMENSAL_ASSIGN(core::Bytes former, protocol::encode_stored(removed));
   batch.push_back(
       {std::string(kFormerSpace), core::Bytes(key.begin(), key.end()), std::move(former)});
+  std::ranges::move(grants_.without(name), std::back_inserter(batch));
   COMMENSAL_TRY(store_.apply(batch));
   newest_->erase(name);
+  grants_.forget(name);
   return static_cast<std::uint32_t>(versions.size());
 }
 
@@ -357,9 +353,10 @@ core::Result<std::uint32_t> ModelHub::first_version(const std::string& name) con
   return removed.version + 1;
 }
 
-core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::string& name,
+core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::string& asked,
                                            const std::vector<crypto::Address>& providers) {
-  COMMENSAL_ASSIGN(std::vector<ModelVersion> versions, own_versions(asker, name));
+  COMMENSAL_ASSIGN(std::vector<ModelVersion> versions, own_versions(asker, asked));
+  const std::string name = versions.front().name;
   const PushOptions options{.is_private = versions.front().is_private,
                             .allowed_providers = providers};
   COMMENSAL_TRY(check_push({versions.front().owner, Role::kConsumer}, name, options));
@@ -379,6 +376,7 @@ core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::stri
 }
 
 core::Result<std::vector<ModelPtr>> ModelHub::list(const Account* asker, const std::string& after) {
+  COMMENSAL_TRY(grants_.open());
   COMMENSAL_ASSIGN(const auto* const all, newest());
   std::vector<ModelPtr> models;
   for (auto at = all->upper_bound(after);

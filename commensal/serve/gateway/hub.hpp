@@ -9,6 +9,7 @@
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
+#include <commensal/serve/gateway/model_grants.hpp>
 #include <commensal/serve/gateway/repository.hpp>
 #include <map>
 #include <memory>
@@ -102,7 +103,8 @@ class ModelHub {
         folder_(std::move(folder)),
         clock_(clock),
         bounds_(bounds),
-        repository_(store) {}
+        repository_(store),
+        grants_(store) {}
 
   Repository& repository() { return repository_; }
 
@@ -125,8 +127,9 @@ class ModelHub {
   /// The three above, one after the other.
   core::Result<ModelVersion> push(const Account& owner, const std::string& model,
                                   core::ByteView bytes, const PushOptions& options);
-  /// `name` may be an alias; `version` 0 is the newest. A private model is found by its owner and
-  /// by operators only; for everybody else it does not exist. Error: kNotFound.
+  /// `name` may be an alias; `version` 0 is the newest. A private model is found by its owner, by
+  /// operators and by accounts that it was granted to; for everybody else it does not exist.
+  /// Error: kNotFound.
   core::Result<ModelVersion> find(const Account* asker, const std::string& name,
                                   std::uint32_t version = 0);
   /// The newest versions that `asker` may see, of the models behind `after`, by name; at most
@@ -142,6 +145,18 @@ class ModelHub {
   /// Returns the newest. Errors: those of remove, kInvalidArgument (not private, too many).
   core::Result<ModelVersion> allow(const Account& asker, const std::string& name,
                                    const std::vector<crypto::Address>& providers);
+  /// As find(), of who may have the model's file. Errors: kNotFound, kPermissionDenied.
+  core::Result<ModelVersion> find_file(const Account* asker, const std::string& name,
+                                       std::uint32_t version = 0);
+  /// `account` may use the model from now on, in every private version of it; with `with_file` it
+  /// may download it too. Returns the model's full name, as those below. Errors: those of remove,
+  /// kInvalidArgument (not private), ModelGrants::give's.
+  core::Result<std::string> grant(const Account& asker, const std::string& name,
+                                  const std::string& account, bool with_file);
+  /// Errors: those of remove.
+  core::Result<std::string> revoke(const Account& asker, const std::string& name,
+                                   const std::string& account);
+  core::Result<ModelGrants::Grants> grants(const Account& asker, const std::string& name);
   core::Path path_of(const core::Digest& content) const;
 
  private:
@@ -156,7 +171,11 @@ class ModelHub {
   core::Result<std::map<std::string, ModelPtr>*> newest();
   /// Null: there is none.
   core::Result<ModelPtr> newest(const std::string& name);
-  /// All versions, newest first, of a model that `asker` may change.
+  /// After grants_.open().
+  bool may_see(const Account* asker, const ModelVersion& version) const;
+  /// The newest version of a model that `asker` may change.
+  core::Result<ModelVersion> own_model(const Account& asker, const std::string& name);
+  /// All versions of it, newest first.
   core::Result<std::vector<ModelVersion>> own_versions(const Account& asker,
                                                        const std::string& name);
 
@@ -165,6 +184,7 @@ class ModelHub {
   const core::Clock& clock_;
   const ModelBounds bounds_;
   Repository repository_;
+  ModelGrants grants_;
   std::optional<std::map<std::string, ModelPtr>> newest_;  // once somebody asked
   std::map<std::string, Usage> usage_;                     // by owner, as far as anybody asked
 };

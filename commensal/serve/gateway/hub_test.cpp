@@ -185,6 +185,75 @@ TEST_F(Hub, APrivateModelDoesNotExistForOthers) {
   EXPECT_EQ(hub.list(&root_)->size(), 1u);
 }
 
+TEST_F(Hub, APrivateModelIsForThoseItWasGrantedTo) {
+  const Account carol{"carol", Role::kConsumer};
+  ModelHub hub(store_, folder_, clock_);
+  const core::Bytes bytes = digits();
+  for (const char* name : {"alice/secret", "alice/other"})
+    ASSERT_TRUE(hub.push(alice_, name, bytes, {.is_private = true, .allowed_providers = {}}));
+  ASSERT_TRUE(hub.push(alice_, "alice/open", bytes, {}));
+  ASSERT_TRUE(hub.repository().set_alias("short", "alice/secret"));
+  ASSERT_TRUE(hub.grant(alice_, "alice/secret", "bob", false));
+  EXPECT_EQ(*hub.grant(root_, "short", "carol", true), "alice/secret");
+  ModelHub later(store_, folder_, clock_);
+  for (ModelHub* const one : {&hub, &later}) {
+    for (const std::uint32_t version : {0u, 1u}) {
+      EXPECT_TRUE(one->find(&bob_, "alice/secret", version));
+      EXPECT_TRUE(one->find(&bob_, "short", version));
+    }
+    EXPECT_FALSE(one->find(nullptr, "alice/secret"));
+    EXPECT_FALSE(one->find(&bob_, "alice/other"));
+    EXPECT_EQ(one->list(&bob_)->size(), 2u);
+    EXPECT_EQ(one->find_file(&bob_, "alice/secret").error().code, ErrorCode::kPermissionDenied);
+    for (const Account* const asker : {&alice_, &root_, &carol})
+      EXPECT_TRUE(one->find_file(asker, "alice/secret")) << asker->name;
+    EXPECT_TRUE(one->find_file(nullptr, "alice/open"));
+    EXPECT_EQ(one->find_file(nullptr, "alice/secret").error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(one->grants(alice_, "alice/secret")->size(), 2u);
+  }
+  // Who may use it may not change it, nor share it.
+  EXPECT_EQ(hub.grant(bob_, "alice/secret", "eve", false).error().code,
+            ErrorCode::kPermissionDenied);
+  EXPECT_EQ(hub.remove(bob_, "alice/secret").error().code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(hub.grants(bob_, "alice/other").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(hub.grant(alice_, "alice/open", "bob", false).error().code,
+            ErrorCode::kInvalidArgument);
+  ASSERT_TRUE(hub.revoke(alice_, "alice/secret", "bob"));
+  EXPECT_FALSE(hub.find(&bob_, "alice/secret"));
+  EXPECT_EQ(hub.revoke(alice_, "alice/secret", "bob").error().code, ErrorCode::kNotFound);
+  // What comes later under a name that was given up is nobody else's.
+  ASSERT_TRUE(hub.remove(alice_, "alice/secret"));
+  ASSERT_TRUE(
+      hub.push(alice_, "alice/secret", bytes, {.is_private = true, .allowed_providers = {}}));
+  EXPECT_FALSE(hub.find(&carol, "alice/secret"));
+  EXPECT_FALSE(ModelHub(store_, folder_, clock_).find(&carol, "alice/secret"));
+}
+
+TEST_F(Hub, GrantsSoManyAndNoMore) {
+  ModelHub hub(store_, folder_, clock_);
+  ASSERT_TRUE(
+      hub.push(alice_, "alice/secret", digits(), {.is_private = true, .allowed_providers = {}}));
+  for (std::size_t i = 0; i < limits::kModelGrantsMax; ++i)
+    ASSERT_TRUE(hub.grant(alice_, "alice/secret", fmt::format("a{}", i), false)) << i;
+  EXPECT_EQ(hub.grant(alice_, "alice/secret", "more", false).error().code,
+            ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(hub.grant(alice_, "alice/secret", "a0", true));
+}
+
+// The fault: by its alias a model was found, but none of its versions.
+TEST_F(Hub, AModelIsChangedAndRemovedByItsAliasToo) {
+  ModelHub hub(store_, folder_, clock_);
+  ASSERT_TRUE(
+      hub.push(alice_, "alice/secret", digits(), {.is_private = true, .allowed_providers = {}}));
+  ASSERT_TRUE(hub.repository().set_alias("short", "alice/secret"));
+  ASSERT_TRUE(hub.allow(alice_, "short", {crypto::Address{}}));
+  EXPECT_EQ(hub.find(&alice_, "alice/secret")->allowed_providers.size(), 1u);
+  const auto removed = hub.remove(alice_, "short");
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ(*removed, 1u);
+  EXPECT_FALSE(hub.find(&alice_, "alice/secret"));
+}
+
 TEST_F(Hub, RefusesWhatMayNotBePushed) {
   ModelHub hub(store_, folder_, clock_);
   EXPECT_EQ(hub.push(bob_, "alice/digits", digits(), {}).error().code,
