@@ -153,6 +153,38 @@ TEST_F(GrpcFace, SaysWhatIsWrong) {
   expect_nothing_held();
 }
 
+TEST_F(GrpcFace, ATokenIsGoodForItsScopes) {
+  const auto made = [&](std::string_view terms) {
+    const auto answer = world_.client(world_.alice)
+                            .post("/v1/account/tokens", "application/json", core::as_bytes(terms));
+    EXPECT_TRUE(answer) << answer.error().message;
+    const std::string said = answer.value_or("");
+    const std::size_t begin = said.rfind("\"token\":\"") + 9;
+    return said.substr(begin, 64);
+  };
+  const std::string models = made(R"({"label":"models","scopes":["models"]})");
+  const std::string infers = made(R"({"label":"infers","scopes":["infer"]})");
+  ModelInferResponse response;
+  const auto refused = infer(digit(1), response, models);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(refused.error_message(),
+            "the token 'models' has not the scope 'infer', which this needs");
+  EXPECT_TRUE(infer(digit(1), response, infers).ok());
+  const auto unload = [&](const std::string& token) {
+    grpc::ClientContext context;
+    authorize(context, token);
+    inference::RepositoryModelUnloadRequest request;
+    request.set_model_name("alice/digits");
+    inference::RepositoryModelUnloadResponse done;
+    return connect()->RepositoryModelUnload(&context, request, &done).error_code();
+  };
+  EXPECT_EQ(unload(infers), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(unload(models), grpc::StatusCode::OK);
+  EXPECT_EQ(unload(world_.root), grpc::StatusCode::OK);
+  const auto log = world_.client(world_.root).get_json("/v1/audit-log");
+  EXPECT_NE(log.value_or("").find("model.unload"), std::string::npos);
+}
+
 // REST has them in pages of 64 KiB; this protocol has no pages.
 TEST_F(GrpcFace, ListsAllModels) {
   constexpr int kOfEach = 250;

@@ -21,7 +21,7 @@ T must(core::Result<T> result) {
 }  // namespace
 
 World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
-             const gateway::QuotaConfig& quotas)
+             const gateway::QuotaConfig& quotas, bool open_signup)
     : identity_(std::move(identity)),
       folder_(std::filesystem::temp_directory_path() /
               fmt::format("commensal-http-{}-{}", name, ::getpid())),
@@ -32,6 +32,7 @@ World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
   config.folder = folder_ / "gateway";
   config.audit_probability = 1;
   config.quotas = quotas;
+  if (open_signup) config.open_signup = protocol::Amount();
   gateway_ = must(gateway::Gateway::create({.loop = loop_,
                                             .clock = clock_,
                                             .rng = rng_,

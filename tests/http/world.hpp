@@ -29,9 +29,10 @@ class LeapingClock final : public core::Clock {
 /// "bob", the model "alice/digits", and a provider that comes when it is called.
 class World {
  public:
-  /// With an identity it speaks TLS, which client() trusts by its pin.
+  /// With an identity it speaks TLS, which client() trusts by its pin. `open_signup`: whoever comes
+  /// may make an account, which gets no credit.
   explicit World(const std::string& name, std::shared_ptr<tls::Identity> identity = nullptr,
-                 const gateway::QuotaConfig& quotas = {});
+                 const gateway::QuotaConfig& quotas = {}, bool open_signup = false);
   ~World();
 
   void start_provider();

@@ -27,6 +27,11 @@ inline constexpr std::size_t kRegionsMax = 1024;          // of shared memory, o
 inline constexpr double kStrangerRequestsAtOnce = 256;
 inline constexpr double kStrangerRequestsPerSecond = 64;
 inline constexpr std::size_t kStrangerAnswerBytes = 16 << 10;  // of an answer count as one
+// Accounts that who is not invited makes, where that is open: of one network, of all.
+inline constexpr double kSignUpsAtOnce = 4;
+inline constexpr double kSignUpsPerSecond = 1.0 / 60;
+inline constexpr double kSignUpsAllAtOnce = 256;
+inline constexpr double kSignUpsAllPerSecond = 1;
 // Handshakes of TLS, some 0.3 ms of a processor each: at once, then a second, of all.
 inline constexpr double kHttpHandshakesAtOnce = 64;
 inline constexpr double kHttpHandshakesPerSecond = 256;

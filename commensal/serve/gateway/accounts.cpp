@@ -4,6 +4,7 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
+#include <iterator>
 
 namespace commensal::gateway {
 
@@ -12,7 +13,6 @@ namespace {
 using core::ErrorCode;
 
 constexpr std::string_view kAccountSpace = "accounts";         // name -> record
-constexpr std::string_view kTokenSpace = "tokens";             // SHA-256 of a token -> name
 constexpr std::string_view kFormerSpace = "accounts_removed";  // name -> nothing
 
 constexpr std::size_t kKnownMax = 65'536;  // tokens, in memory
@@ -48,7 +48,15 @@ core::Result<Role> role_from_text(std::string_view text) {
                     text.substr(0, limits::kNameBytesMax));
 }
 
-core::Result<std::string> Accounts::create(const std::string& name, Role role) {
+core::Result<Account> Accounts::existing(const std::string& name) {
+  COMMENSAL_ASSIGN(std::optional<Account> there, find(name));
+  if (there) return *std::move(there);
+  return core::fail(ErrorCode::kNotFound, "unknown account '{}'",
+                    name.substr(0, limits::kNameBytesMax));
+}
+
+core::Result<std::string> Accounts::create(const std::string& name, Role role,
+                                           core::Store::Batch with) {
   if (!is_account_name(name))
     return core::fail(ErrorCode::kInvalidArgument,
                       "an account's name has 1 to {} of [a-z0-9_-] and begins with a letter",
@@ -60,82 +68,92 @@ core::Result<std::string> Accounts::create(const std::string& name, Role role) {
     return core::fail(ErrorCode::kAlreadyExists, "an account '{}' was removed; its name stays its",
                       name);
   }
-  const std::string token = core::to_hex(rng_.next_digest());
-  const core::Digest hash = crypto::sha256(core::as_bytes(token));
+  COMMENSAL_ASSIGN(Tokens::Made made, tokens_.make(name, {}));
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(Account{name, role}));
-  COMMENSAL_TRY(store_.apply({
-      {std::string(kAccountSpace), bytes_of(name), std::move(row)},
-      {std::string(kTokenSpace), core::Bytes(hash.begin(), hash.end()), bytes_of(name)},
-  }));
-  return token;
+  made.writes.push_back({std::string(kAccountSpace), bytes_of(name), std::move(row)});
+  std::ranges::move(with, std::back_inserter(made.writes));
+  COMMENSAL_TRY(store_.apply(made.writes));
+  return std::move(made.text);
+}
+
+core::Result<std::string> Accounts::make_token(const std::string& name, const TokenTerms& terms) {
+  COMMENSAL_TRY(existing(name));
+  COMMENSAL_ASSIGN(Tokens::Made made, tokens_.make(name, terms));
+  COMMENSAL_TRY(store_.apply(made.writes));
+  return std::move(made.text);
+}
+
+core::Result<std::vector<Token>> Accounts::tokens(const std::string& name) {
+  COMMENSAL_TRY(existing(name));
+  return tokens_.list(name);
+}
+
+core::Result<void> Accounts::end_token(const std::string& name, const std::string& label) {
+  COMMENSAL_TRY(existing(name));
+  COMMENSAL_ASSIGN(const core::Store::Batch batch, tokens_.end(name, label));
+  forget(name);
+  return store_.apply(batch);
 }
 
 core::Result<std::string> Accounts::renew(const std::string& name) {
-  COMMENSAL_ASSIGN(const std::optional<Account> there, find(name));
-  if (!there) return core::fail(ErrorCode::kNotFound, "unknown account '{}'", name);
-  const std::string token = core::to_hex(rng_.next_digest());
-  const core::Digest hash = crypto::sha256(core::as_bytes(token));
+  COMMENSAL_TRY(existing(name));
+  COMMENSAL_ASSIGN(Tokens::Made made, tokens_.replace_all(name));
   forget(name);
-  COMMENSAL_ASSIGN(core::Store::Batch batch, without_tokens(name));
-  batch.push_back(
-      {std::string(kTokenSpace), core::Bytes(hash.begin(), hash.end()), bytes_of(name)});
-  COMMENSAL_TRY(store_.apply(batch));
-  return token;
-}
-
-core::Result<core::Store::Batch> Accounts::without_tokens(const std::string& name) {
-  core::Store::Batch batch;
-  COMMENSAL_TRY(store_.scan(kTokenSpace, {}, [&](core::ByteView key, core::ByteView owner) {
-    if (core::as_text(owner) == name) {
-      batch.push_back({std::string(kTokenSpace), core::Bytes(key.begin(), key.end()), {}});
-    }
-    return true;
-  }));
-  return batch;
+  COMMENSAL_TRY(store_.apply(made.writes));
+  return std::move(made.text);
 }
 
 core::Result<void> Accounts::remove(const std::string& name) {
-  COMMENSAL_ASSIGN(const std::optional<Account> there, find(name));
-  if (!there) return core::fail(ErrorCode::kNotFound, "unknown account '{}'", name);
+  COMMENSAL_TRY(existing(name));
+  COMMENSAL_ASSIGN(core::Store::Batch batch, tokens_.end_all(name));
   forget(name);
-  COMMENSAL_ASSIGN(core::Store::Batch batch, without_tokens(name));
   batch.push_back({std::string(kAccountSpace), bytes_of(name), {}});
   batch.push_back({std::string(kFormerSpace), bytes_of(name), core::Bytes{1}});
   return store_.apply(batch);
 }
 
-core::Result<Account> Accounts::authenticate(std::string_view token) {
+core::Result<Pass> Accounts::authenticate(std::string_view token) {
   const core::Digest hash = crypto::sha256(core::as_bytes(token));
   if (auto known = recall(hash)) return *std::move(known);
-  COMMENSAL_ASSIGN(Account account, read_token(hash));
+  COMMENSAL_ASSIGN(Pass pass, read_token(hash));
+  const std::int64_t now_ms = clock_.wall_ms();
+  if (pass.token.is_expired(now_ms))
+    return core::fail(ErrorCode::kUnauthenticated, "the token '{}' of '{}' has expired {} s ago",
+                      pass.token.label, pass.token.account,
+                      (now_ms - pass.token.expires_ms) / 1'000);
+  tokens_.note_use(hash, pass.token);
   const std::lock_guard lock(mutex_);
   if (known_.size() >= kKnownMax) known_.clear();
-  return known_.emplace(hash, std::move(account)).first->second;
+  return known_.insert_or_assign(hash, std::move(pass)).first->second;
 }
 
-std::optional<Account> Accounts::recall(std::string_view token) const {
+std::optional<Pass> Accounts::recall(std::string_view token) const {
   return recall(crypto::sha256(core::as_bytes(token)));
 }
 
-std::optional<Account> Accounts::recall(const core::Digest& hash) const {
+/// Not where there is something to say of it, or to note.
+std::optional<Pass> Accounts::recall(const core::Digest& hash) const {
+  const std::int64_t now_ms = clock_.wall_ms();
   const std::lock_guard lock(mutex_);
   const auto known = known_.find(hash);
-  return known == known_.end() ? std::nullopt : std::optional(known->second);
+  if (known == known_.end()) return std::nullopt;
+  const Token& token = known->second.token;
+  if (token.is_expired(now_ms) || !token.is_noted(now_ms)) return std::nullopt;
+  return known->second;
 }
 
 void Accounts::forget(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(known_, [&](const auto& one) { return one.second.name == name; });
+  std::erase_if(known_, [&](const auto& one) { return one.second.account.name == name; });
 }
 
-core::Result<Account> Accounts::read_token(const core::Digest& hash) {
-  COMMENSAL_ASSIGN(const std::optional<core::Bytes> name, store_.get(kTokenSpace, hash));
-  if (!name) return core::fail(ErrorCode::kUnauthenticated, "unknown token");
-  COMMENSAL_ASSIGN(std::optional<Account> account, find(std::string(core::as_text(*name))));
+core::Result<Pass> Accounts::read_token(const core::Digest& hash) {
+  COMMENSAL_ASSIGN(Token token, tokens_.find(hash));
+  COMMENSAL_ASSIGN(std::optional<Account> account, find(token.account));
   if (!account)
     return core::fail(ErrorCode::kDataLoss,
                       "this token's account is gone: ask the operator for another");
-  return *std::move(account);
+  return Pass{*std::move(account), std::move(token)};
 }
 
 core::Result<std::vector<Account>> Accounts::list() {

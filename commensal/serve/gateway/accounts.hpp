@@ -4,6 +4,7 @@
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/protocol/record.hpp>
+#include <commensal/serve/gateway/tokens.hpp>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -32,40 +33,54 @@ struct Account {
   }
 };
 
-/// Who may ask for what. A token is 32 random bytes in hexadecimal; only its SHA-256 is stored.
-/// Thread-safety: one thread, the store's; recall() any.
+/// Who asks, and with which of the account's tokens.
+struct Pass {
+  Account account;
+  Token token;
+};
+
+/// Who may ask for what. Thread-safety: one thread, the store's; recall() any.
 class Accounts {
  public:
-  Accounts(core::Store& store, core::Rng& rng) : store_(store), rng_(rng) {}
+  /// All outlive this object.
+  Accounts(core::Store& store, core::Rng& rng, const core::Clock& clock)
+      : store_(store), tokens_(store, rng, clock), clock_(clock) {}
 
-  /// Returns the token, which can't be shown again. Names: 1 to 64 of [a-z0-9_-], beginning with a
-  /// letter. Errors: kAlreadyExists (also for one that was removed), kInvalidArgument.
-  core::Result<std::string> create(const std::string& name, Role role);
-  /// A new token; the account's old ones stop working. Error: kNotFound.
+  /// Returns its first token, which can't be shown again; `with` is written in the same batch.
+  /// Names: 1 to 64 of [a-z0-9_-], beginning with a letter. Errors: kAlreadyExists (also for one
+  /// that was removed), kInvalidArgument.
+  core::Result<std::string> create(const std::string& name, Role role,
+                                   core::Store::Batch with = {});
+  /// One more token. Errors: kNotFound, Tokens::make's.
+  core::Result<std::string> make_token(const std::string& name, const TokenTerms& terms);
+  /// By label. Error: kNotFound.
+  core::Result<std::vector<Token>> tokens(const std::string& name);
+  /// The token stops working. Error: kNotFound.
+  core::Result<void> end_token(const std::string& name, const std::string& label);
+  /// A new token, "default"; the account's old ones stop working. Error: kNotFound.
   core::Result<std::string> renew(const std::string& name);
   /// Its tokens stop working, and its name is nobody's again: receipts and the ledger still mean
   /// who had it. Error: kNotFound.
   core::Result<void> remove(const std::string& name);
-  /// Error: kUnauthenticated.
-  core::Result<Account> authenticate(std::string_view token);
+  /// Error: kUnauthenticated (unknown, expired).
+  core::Result<Pass> authenticate(std::string_view token);
   /// What authenticate() has found for the token, without the store; none where that is not known,
   /// or no longer.
-  std::optional<Account> recall(std::string_view token) const;
+  std::optional<Pass> recall(std::string_view token) const;
   core::Result<std::vector<Account>> list();
   core::Result<std::optional<Account>> find(const std::string& name);
 
  private:
-  /// The writes that end all tokens of an account.
-  core::Result<core::Store::Batch> without_tokens(const std::string& name);
-
-  core::Result<Account> read_token(const core::Digest& hash);
-  std::optional<Account> recall(const core::Digest& hash) const;
+  core::Result<Account> existing(const std::string& name);
+  core::Result<Pass> read_token(const core::Digest& hash);
+  std::optional<Pass> recall(const core::Digest& hash) const;
   void forget(const std::string& name);
 
   core::Store& store_;
-  core::Rng& rng_;
+  Tokens tokens_;
+  const core::Clock& clock_;
   mutable std::mutex mutex_;
-  std::map<core::Digest, Account> known_;  // by a token's hash; of what is stored, as it is
+  std::map<core::Digest, Pass> known_;  // by a token's hash; of what is stored, as it is
 };
 
 }  // namespace commensal::gateway

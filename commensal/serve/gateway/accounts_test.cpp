@@ -14,14 +14,15 @@ using store::testing::Fault;
 TEST(Accounts, AreFoundByTheirTokenOnly) {
   store::MemoryStore store;
   core::CounterRng rng(1);
-  Accounts accounts(store, rng);
+  core::ManualClock clock;
+  Accounts accounts(store, rng, clock);
   const auto alice = accounts.create("alice", Role::kConsumer);
   const auto root = accounts.create("root_1-x", Role::kOperator);
   ASSERT_TRUE(alice && root);
   EXPECT_EQ(alice->size(), 64u);
   EXPECT_NE(*alice, *root);
-  EXPECT_EQ(accounts.authenticate(*alice)->name, "alice");
-  EXPECT_EQ(accounts.authenticate(*root)->role, Role::kOperator);
+  EXPECT_EQ(accounts.authenticate(*alice)->account.name, "alice");
+  EXPECT_EQ(accounts.authenticate(*root)->account.role, Role::kOperator);
   for (const std::string& wrong :
        {std::string(), std::string("alice"), *alice + "0", alice->substr(1), std::string(64, '0')})
     EXPECT_EQ(accounts.authenticate(wrong).error().code, ErrorCode::kUnauthenticated) << wrong;
@@ -34,7 +35,8 @@ TEST(Accounts, AreFoundByTheirTokenOnly) {
 TEST(Accounts, RefuseNamesThatAreTakenOrBroken) {
   store::MemoryStore store;
   core::CounterRng rng(1);
-  Accounts accounts(store, rng);
+  core::ManualClock clock;
+  Accounts accounts(store, rng, clock);
   ASSERT_TRUE(accounts.create("alice", Role::kConsumer));
   EXPECT_EQ(accounts.create("alice", Role::kOperator).error().code, ErrorCode::kAlreadyExists);
   for (const std::string& name :
@@ -48,22 +50,23 @@ TEST(Accounts, RefuseNamesThatAreTakenOrBroken) {
 TEST(Accounts, NewTokensEndOldOnesAndRemovedNamesStayTaken) {
   store::MemoryStore store;
   core::CounterRng rng(1);
-  Accounts accounts(store, rng);
+  core::ManualClock clock;
+  Accounts accounts(store, rng, clock);
   const std::string first = *accounts.create("alice", Role::kConsumer);
   const std::string bob = *accounts.create("bob", Role::kConsumer);
   const auto second = accounts.renew("alice");
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_FALSE(accounts.authenticate(first));
   EXPECT_FALSE(accounts.recall(*second)) << "nobody has looked it up";
-  EXPECT_EQ(accounts.authenticate(*second)->name, "alice");
-  EXPECT_EQ(accounts.authenticate(bob)->name, "bob");
-  EXPECT_EQ(accounts.recall(*second)->name, "alice");
+  EXPECT_EQ(accounts.authenticate(*second)->account.name, "alice");
+  EXPECT_EQ(accounts.authenticate(bob)->account.name, "bob");
+  EXPECT_EQ(accounts.recall(*second)->account.name, "alice");
   ASSERT_TRUE(accounts.remove("alice"));
   EXPECT_FALSE(accounts.recall(*second));
   EXPECT_TRUE(accounts.recall(bob)) << "what ends for one goes on for others";
   EXPECT_EQ(accounts.authenticate(*second).error().code, ErrorCode::kUnauthenticated);
-  EXPECT_EQ(accounts.authenticate(bob)->name, "bob");
-  Accounts later(store, rng);
+  EXPECT_EQ(accounts.authenticate(bob)->account.name, "bob");
+  Accounts later(store, rng, clock);
   EXPECT_EQ(later.list()->size(), 1u);
   EXPECT_EQ(later.create("alice", Role::kConsumer).error().code, ErrorCode::kAlreadyExists);
   for (const auto& missing : {later.remove("alice"), later.remove("carol")})
@@ -73,10 +76,13 @@ TEST(Accounts, NewTokensEndOldOnesAndRemovedNamesStayTaken) {
 TEST(Accounts, TheStoreHoldsNoToken) {
   store::MemoryStore store;
   core::CounterRng rng(1);
-  const std::string token = *Accounts(store, rng).create("alice", Role::kConsumer);
+  core::ManualClock clock;
+  const std::string token = *Accounts(store, rng, clock).create("alice", Role::kConsumer);
   const core::Bytes raw = *core::from_hex(token);
-  for (const char* space : {"accounts", "tokens"}) {
+  for (const char* space : {"accounts", "account_tokens", "account_token_labels"}) {
+    int rows = 0;
     const auto scanned = store.scan(space, {}, [&](core::ByteView key, core::ByteView value) {
+      ++rows;
       for (const core::ByteView bytes : {key, value}) {
         EXPECT_EQ(core::as_text(bytes).find(token), std::string::npos);
         EXPECT_EQ(core::as_text(bytes).find(core::as_text(raw)), std::string::npos);
@@ -84,6 +90,7 @@ TEST(Accounts, TheStoreHoldsNoToken) {
       return true;
     });
     EXPECT_TRUE(scanned);
+    EXPECT_EQ(rows, 1) << space;
   }
 }
 
@@ -91,11 +98,12 @@ TEST(Accounts, AreThereWithTheirTokenOrNotAtAll) {
   for (const Fault fault : {Fault::kCrashBefore, Fault::kCrashAfter}) {
     store::MemoryStore disk;
     core::CounterRng rng(1);
+    core::ManualClock clock;
     store::testing::FaultStore breaking(disk, 0, fault);
-    EXPECT_FALSE(Accounts(breaking, rng).create("alice", Role::kConsumer));
+    EXPECT_FALSE(Accounts(breaking, rng, clock).create("alice", Role::kConsumer));
     core::CounterRng same(1);
     const std::string token = core::to_hex(same.next_digest());
-    Accounts accounts(disk, rng);
+    Accounts accounts(disk, rng, clock);
     EXPECT_EQ(accounts.find("alice")->has_value(), accounts.authenticate(token).has_value());
     EXPECT_EQ(accounts.find("alice")->has_value(), fault == Fault::kCrashAfter);
   }

@@ -44,6 +44,17 @@ core::Result<void> check_honesty(const GatewayConfig& config) {
                     std::ceil(honesty.stake / most));
 }
 
+/// Free credit is test money.
+core::Result<void> check_signup(const GatewayConfig& config) {
+  const protocol::Amount credit = config.open_signup.value_or(protocol::Amount());
+  const bool is_granted =
+      config.money.test.is_granted && config.money.face_value != protocol::Amount();
+  if (credit == protocol::Amount() || is_granted) return {};
+  return core::fail(ErrorCode::kInvalidArgument,
+                    "--open-signup {}: no test money is granted here, give 0, or --test-money",
+                    to_text(credit));
+}
+
 /// Nor may confirming a wrong answer pay: it saves what a step costs, which is at most its pay.
 core::Result<void> check_auditors(const GatewayConfig& config) {
   const MoneyConfig& money = config.money;
@@ -138,6 +149,7 @@ core::Result<std::unique_ptr<Gateway>> Gateway::create(const GatewayDependencies
                       failed.message());
   }
   COMMENSAL_TRY(check_honesty(config));
+  COMMENSAL_TRY(check_signup(config));
   GatewayConfig known = config;
   COMMENSAL_ASSIGN(const auto founded, ledger::founding_rules(deps.store));
   if (founded) known.money.rules = *founded;
@@ -229,6 +241,48 @@ core::Result<NewAccount> Gateway::create_account(const std::string& name, Role r
   const auto credit = state_->test_money.give_credit(name);
   state_->events.report(credit);  // it may have more at the next start
   return NewAccount{std::move(token), credit.value_or(protocol::Amount())};
+}
+
+core::Result<NewAccount> Gateway::sign_up(const std::string& name, std::string_view code) {
+  Invitations::Use use;
+  if (!code.empty()) {
+    COMMENSAL_ASSIGN(use, state_->invitations.use(code));
+  } else if (state_->config.open_signup) {
+    use.credit = *state_->config.open_signup;
+  } else {
+    return core::fail(ErrorCode::kPermissionDenied,
+                      "accounts are for who is invited here: send the invitation's code");
+  }
+  use.writes.push_back(TestMoney::promise(name, use.credit));
+  NewAccount made;
+  COMMENSAL_TRY(state_->store.together([&]() -> core::Result<void> {
+    COMMENSAL_ASSIGN(made.token, accounts().create(name, Role::kConsumer, std::move(use.writes)));
+    const auto credit = state_->test_money.give_credit(name);
+    state_->events.report(credit);  // as above
+    made.credit = credit.value_or(protocol::Amount());
+    return {};
+  }));
+  return made;
+}
+
+core::Result<std::string> Gateway::invite(const Invitation& terms) {
+  if (terms.credit != protocol::Amount() && !state_->test_money.is_on()) {
+    return core::fail(ErrorCode::kFailedPrecondition,
+                      "credit: {}, but this gateway grants no test money: expected 0",
+                      to_text(terms.credit));
+  }
+  return state_->invitations.make(terms);
+}
+
+const core::Clock& Gateway::clock() const { return state_->deps.clock; }
+Invitations& Gateway::invitations() { return state_->invitations; }
+ActLog& Gateway::acts() { return state_->acts; }
+
+core::Result<void> Gateway::with_act(Act& act, const std::function<void()>& run) {
+  return state_->store.together([&] {
+    run();
+    return state_->acts.add(act);
+  });
 }
 
 core::Result<void> Gateway::remove_account(const std::string& name) {

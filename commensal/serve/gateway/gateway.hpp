@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/core/loop.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
@@ -9,8 +10,10 @@
 #include <commensal/compute/tensor/named.hpp>
 #include <commensal/serve/cases/brief.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
+#include <commensal/serve/gateway/act_log.hpp>
 #include <commensal/serve/gateway/answers.hpp>
 #include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/invitations.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
 #include <commensal/serve/gateway/observer.hpp>
 #include <commensal/serve/gateway/quotas.hpp>
@@ -45,6 +48,9 @@ struct GatewayConfig {
   BookLimits receipts;
   MoneyConfig money;
   QuotaConfig quotas;
+  /// Test credit of who makes an account uninvited; none: nobody may.
+  std::optional<protocol::Amount> open_signup;
+  std::size_t acts_kept_max = limits::kOperatorActsMax;  // rows of what operators did
 };
 
 /// The world, injected. The gateway's loop, store and key outlive it.
@@ -118,10 +124,23 @@ class Gateway final : public rpc::GatewayPort {
   /// "" if it would.
   std::string why_not_ready(const ModelVersion* model) const;
 
+  const core::Clock& clock() const;
   Accounts& accounts();
   Quotas& quotas();
   /// With credit where test money is granted. Durable when it returns. Errors: Accounts::create's.
   core::Result<NewAccount> create_account(const std::string& name, Role role);
+  /// A consumer's, by the code of an invitation, or without one ("") where anybody may. Durable
+  /// when it returns. Errors: Accounts::create's, kPermissionDenied (the invitation, or that there
+  /// is none).
+  core::Result<NewAccount> sign_up(const std::string& name, std::string_view code);
+  /// `terms`: as Invitations::make. Errors: its, kFailedPrecondition (credit, where no test money
+  /// is granted).
+  core::Result<std::string> invite(const Invitation& terms);
+  Invitations& invitations();
+  ActLog& acts();
+  /// Runs what an operator asked for, which says in `act` what became of it; the row about that is
+  /// in the same batch. Nothing of it may be acknowledged where this fails. Error: the store's.
+  core::Result<void> with_act(Act& act, const std::function<void()>& run);
   /// Ends an account that has nothing left. Errors: kNotFound, kFailedPrecondition (models or money
   /// of its own, test credit apart, or an operator's: those it made must still have somebody).
   core::Result<void> remove_account(const std::string& name);

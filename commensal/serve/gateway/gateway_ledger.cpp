@@ -98,14 +98,15 @@ core::Result<void> Gateway::deposit(const crypto::Address& owner, const protocol
   deposit.reference = reference;
   COMMENSAL_TRY(state_->bank.submit(std::move(deposit)));
   COMMENSAL_TRY(state_->bank.commit());
-  state_->tell_balance(owner);
+  // Not before it is on disk, though this may be a part of what becomes durable together.
+  state_->loop.post([state = state_.get(), owner] { state->tell_balance(owner); });
   return {};
 }
 
 core::Result<void> Gateway::fund(ledger::AccountKind into, const protocol::Amount& amount) {
   COMMENSAL_TRY(state_->bank.submit(ledger::Fund{into, amount}));
   COMMENSAL_TRY(state_->bank.commit());
-  state_->tell_covers(true);
+  state_->loop.post([state = state_.get()] { state->tell_covers(true); });
   return {};
 }
 

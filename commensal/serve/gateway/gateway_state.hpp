@@ -31,6 +31,8 @@ struct Gateway::State {
   // Tables.
   store::JointStore store;
   Accounts accounts;
+  Invitations invitations;
+  ActLog acts;
   Quotas quotas;
   ModelHub hub;
   ReceiptBook book;
@@ -72,7 +74,9 @@ struct Gateway::State {
             [this](event::Any& event) { std::visit([this](auto& kind) { handle(kind); }, event); },
             [this] { deliveries.flush(steps.awaited()); }),
         store(w.store),
-        accounts(store, w.rng),
+        accounts(store, w.rng, w.clock),
+        invitations(store, w.rng, w.clock),
+        acts(store, w.clock, c.acts_kept_max),
         quotas(c.quotas),
         hub(store, c.folder / "models", w.clock, c.quotas.models),
         book(store, c.receipts, OpeningFolder(c.folder / "openings", c.receipts.opening_row_max)),

@@ -12,7 +12,8 @@ using protocol::Amount;
 
 namespace {
 
-constexpr std::string_view kStakes = "test_stakes";  // address -> nothing
+constexpr std::string_view kStakes = "test_stakes";      // address -> nothing
+constexpr std::string_view kPromises = "test_promises";  // account -> decimal digits
 
 core::Digest credit_reference(const std::string& account) {
   return crypto::tagged_hash("commensal/test-credit/v1", core::as_bytes(account));
@@ -40,6 +41,22 @@ Result<void> TestMoney::open(Accounts& accounts) {
   return {};
 }
 
+core::Store::Write TestMoney::promise(const std::string& account, const Amount& amount) {
+  const std::string digits = to_text(amount);
+  const core::ByteView name = core::as_bytes(account), said = core::as_bytes(digits);
+  return {std::string(kPromises), core::Bytes(name.begin(), name.end()),
+          core::Bytes(said.begin(), said.end())};
+}
+
+Result<Amount> TestMoney::credit_of(const std::string& account) {
+  COMMENSAL_ASSIGN(const auto said, store_.get(kPromises, core::as_bytes(account)));
+  if (!said) return config_.test.credit;
+  const auto amount = protocol::amount_from_text(core::as_text(*said));
+  if (amount) return *amount;
+  return core::fail(core::ErrorCode::kDataLoss, "test credit of '{}': {}", account,
+                    amount.error().message);
+}
+
 Result<Amount> TestMoney::give_credit(const std::string& account) {
   const core::Digest reference = credit_reference(account);
   if (!is_on() || has_got(reference)) return Amount();
@@ -47,7 +64,8 @@ Result<Amount> TestMoney::give_credit(const std::string& account) {
   const Amount pooled = balance(bank_.address(), AccountKind::kCreditPool);
   COMMENSAL_ASSIGN(const Amount out, pooled.plus(state.scalars.credit));
   const Amount room = state.scalars.config.credit_cap.minus(out).value_or(Amount());
-  const Amount amount = std::min(config_.test.credit, room);
+  COMMENSAL_ASSIGN(const Amount meant, credit_of(account));
+  const Amount amount = std::min(meant, room);
   if (amount == Amount()) return Amount();
   COMMENSAL_TRY(bank_.durably([&]() -> Result<void> {
     COMMENSAL_TRY(bank_.submit(ledger::Deposit{bank_.address(), amount, reference}));

@@ -17,17 +17,22 @@ class TestMoney {
       : store_(store), bank_(bank), config_(config) {}
 
   /// Reads how many keys have got a stake; gives credit to accounts that were made without, and
-  /// have nothing. Errors: kDataLoss, the ledger's.
+  /// have nothing: as much as promise() said, or what is usual. Errors: kDataLoss, the ledger's.
   core::Result<void> open(Accounts& accounts);
+  /// What is written with an account that shall have this much instead of what is usual, so that it
+  /// gets neither more nor less if the gateway ends before give_credit().
+  static core::Store::Write promise(const std::string& account, const protocol::Amount& amount);
   /// Returns what the account has got: less, or nothing, where the ledger's cap on credit leaves no
-  /// more. Durable when it returns. Errors: the ledger's.
+  /// more. Durable when it returns. Errors: the ledger's, kDataLoss.
   core::Result<protocol::Amount> give_credit(const std::string& account);
+  /// Whether there is test money for consumers here.
+  bool is_on() const { return config_.test.is_granted && config_.face_value != protocol::Amount(); }
   /// What the provider lacks of the least stake becomes available to it, where it is one of the
   /// first limits::kTestStakesMax that do. Durable when it returns. Errors: the ledger's.
   core::Result<void> give_stake(const crypto::Address& provider);
 
  private:
-  bool is_on() const { return config_.test.is_granted && config_.face_value != protocol::Amount(); }
+  core::Result<protocol::Amount> credit_of(const std::string& account);
   protocol::Amount balance(const crypto::Address& owner, ledger::AccountKind kind) const {
     return bank_.state().balance(owner, kind);
   }

@@ -52,7 +52,7 @@ class TestMoneyOf : public ::testing::Test {
   core::ManualClock clock_;
   store::MemoryStore disk_;
   store::JointStore store_{disk_};
-  Accounts accounts_{store_, pair_.rng()};
+  Accounts accounts_{store_, pair_.rng(), clock_};
   std::optional<Bank> bank_;
   std::optional<TestMoney> money_;
 };
@@ -79,6 +79,19 @@ TEST_F(TestMoneyOf, AccountsThatWereMadeWithoutGetItAtTheNextStart) {
   start();
   EXPECT_EQ(credit_of("alice"), 300u);
   EXPECT_EQ(credit_of("rich"), 0u);
+}
+
+TEST_F(TestMoneyOf, WhoWasPromisedAnotherSumGetsThat) {
+  for (const auto& [name, units] : {std::pair("more", 350), {"less", 20}, {"none", 0}}) {
+    ASSERT_TRUE(
+        accounts_.create(name, Role::kConsumer,
+                         {TestMoney::promise(name, Amount(static_cast<std::uint64_t>(units)))}));
+  }
+  EXPECT_EQ(*money_->give_credit("more"), Amount(350));
+  start();  // it ended before the others had theirs
+  EXPECT_EQ(credit_of("more"), 350u);
+  EXPECT_EQ(credit_of("less"), 20u);
+  EXPECT_EQ(credit_of("none"), 0u);
 }
 
 TEST_F(TestMoneyOf, AProviderGetsWhatItsStakeLacksOnce) {

@@ -201,6 +201,8 @@ core::Result<Token> Tokens::find(const core::Digest& hash) {
   return Token{.account = std::string(core::as_text(*owner)), .label = std::string(kEarlyLabel)};
 }
 
+bool Token::is_noted(std::int64_t now_ms) const { return used_ms >= now_ms / kDayMs * kDayMs; }
+
 void Tokens::note_use(const core::Digest& hash, Token& token) {
   const std::int64_t day_ms = clock_.wall_ms() / kDayMs * kDayMs;
   if (day_ms <= token.used_ms) return;

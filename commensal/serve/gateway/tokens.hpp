@@ -37,6 +37,8 @@ struct Token {
 
   bool has(Scope scope) const;
   bool is_expired(std::int64_t now_ms) const { return expires_ms != 0 && now_ms >= expires_ms; }
+  /// That it is seen today is remembered.
+  bool is_noted(std::int64_t now_ms) const;
   /// Error: kInvalidArgument.
   core::Result<void> validity() const;
 

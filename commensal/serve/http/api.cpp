@@ -5,6 +5,8 @@
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/openapi.hpp>
+#include <commensal/serve/oip/acts.hpp>
+#include <nlohmann/json.hpp>
 
 namespace commensal::http {
 
@@ -92,12 +94,18 @@ Reply encoding(const Services& services, const CallPtr& call, Reply reply) {
   };
 }
 
+/// Of an error.
+std::string message_of(const Response& response) {
+  const auto json = nlohmann::json::parse(response.text, nullptr, false);
+  return json.is_object() ? json.value("error", "") : "";
+}
+
 }  // namespace
 
 std::array<std::span<const Route>, kRouteTables> all_routes() {
-  return {inference_routes(), repository_routes(), management_routes(),
-          money_routes(),     claim_routes(),      rollout_routes(),
-          case_routes(),      metrics_routes(),    openapi_routes()};
+  return {inference_routes(), repository_routes(), management_routes(), account_routes(),
+          money_routes(),     claim_routes(),      rollout_routes(),    case_routes(),
+          metrics_routes(),   openapi_routes()};
 }
 
 std::int64_t body_bytes_max(const Call& call) {
@@ -145,7 +153,7 @@ void admit(const Services& services, const Request& head,
   call->coding = head.coding;
   call->accepted = head.accepted;
   call->tag = head.tag;
-  oip::admit(services, head.from, call->route->auth, call,
+  oip::admit(services, head.from, call->route->auth, call->route->scope, call,
              [&services, call, done = std::move(done)](const core::Result<void>& admitted) {
                if (admitted) return done(call, std::nullopt);
                Response refusal = error_response(admitted.error());
@@ -155,6 +163,16 @@ void admit(const Services& services, const Request& head,
                }
                done(call->has_account ? call : nullptr, std::move(refusal));
              });
+}
+
+Response changed(gateway::Gateway& gateway, const Call& call, Change change) {
+  Response response;
+  gateway::Act act;
+  const auto logged = oip::with_act(gateway, call, act, [&] {
+    response = change(gateway, call, act);
+    act.outcome = response.status < 400 ? "done" : message_of(response);
+  });
+  return logged ? std::move(response) : error_response(logged.error());
 }
 
 core::Result<std::uint32_t> version_of(const Call& call) {

@@ -18,6 +18,7 @@
 /// a request is served (who is it? then, with its body, what does it get?).
 namespace commensal::http {
 
+using gateway::Scope;
 using oip::Asker;
 using oip::Auth;
 using oip::Services;
@@ -55,6 +56,7 @@ struct Route {
   std::string_view method;
   std::string_view pattern;
   Auth auth;
+  Scope scope;
   std::int64_t body_bytes_max;
   void (*handle)(const Services& services, CallPtr call, Reply reply);
   /// JSON, of limits::kHttpJsonBytesMax, or JSON and binary tensors. Such answers alone are encoded
@@ -67,6 +69,7 @@ std::span<const Route> inference_routes();
 std::span<const Route> repository_routes();
 std::span<const Route> management_routes();
 std::span<const Route> money_routes();
+std::span<const Route> account_routes();
 std::span<const Route> claim_routes();
 std::span<const Route> rollout_routes();
 std::span<const Route> case_routes();
@@ -74,7 +77,7 @@ std::span<const Route> case_routes();
 std::span<const Route> metrics_routes();
 std::span<const Route> open_metrics_routes();
 /// All of them, openapi.hpp's too, but those of that listener.
-inline constexpr std::size_t kRouteTables = 9;
+inline constexpr std::size_t kRouteTables = 10;
 std::array<std::span<const Route>, kRouteTables> all_routes();
 
 /// Step one: finds the route and the account. HEAD is served as GET. `done` gets the call that
@@ -103,6 +106,21 @@ core::Result<gateway::ReceiptRecord> find_receipt(gateway::Gateway& gateway, con
 core::Result<std::uint32_t> version_of(const Call& call);
 /// {model} of the path, in that version, if the asker may see it. On the loop. Error: kNotFound.
 core::Result<gateway::ModelVersion> find_model(gateway::Gateway& gateway, const Call& call);
+
+/// What changes something: it says in `act` what it is and what it is about, first of all.
+using Change = Response (*)(gateway::Gateway& gateway, const Call& call, gateway::Act& act);
+/// The log of operators' acts has it, if one of them asks.
+Response changed(gateway::Gateway& gateway, const Call& call, Change change);
+
+/// A handler of that, on the loop.
+template <Change kChange>
+void changes(const Services& services, CallPtr call, Reply reply) {
+  const std::string line = call->line;
+  services.turns->post(
+      line, [&gateway = services.gateway, call = std::move(call), reply = std::move(reply)] {
+        reply(changed(gateway, *call, kChange));
+      });
+}
 
 /// A handler that needs the loop only.
 template <Response (*kAnswer)(gateway::Gateway&, const Call&)>

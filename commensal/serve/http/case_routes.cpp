@@ -180,10 +180,11 @@ Response disclose(Gateway& gateway, const Call& call) {
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 
 constexpr Route kRoutes[] = {
-    {"GET", "/v1/cases", Auth::kAccount, kSmall, on_loop<list_cases>},
-    {"GET", "/v1/cases/next", Auth::kAccount, kSmall, on_loop<next_case>},
-    {"GET", "/v1/cases/{subject}", Auth::kAccount, kSmall, on_loop<show_cases>},
-    {"POST", "/v1/cases/{subject}/nonce", Auth::kAccount, kSmall, on_loop<disclose>},
+    {"GET", "/v1/cases", Auth::kAccount, Scope::kAudits, kSmall, on_loop<list_cases>},
+    {"GET", "/v1/cases/next", Auth::kAccount, Scope::kAudits, kSmall, on_loop<next_case>},
+    {"GET", "/v1/cases/{subject}", Auth::kAccount, Scope::kAudits, kSmall, on_loop<show_cases>},
+    {"POST", "/v1/cases/{subject}/nonce", Auth::kAccount, Scope::kAudits, kSmall,
+     on_loop<disclose>},
 };
 
 }  // namespace

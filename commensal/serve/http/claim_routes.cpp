@@ -85,8 +85,9 @@ Response show_quote(gateway::Gateway& gateway, const Call& call) {
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 
 constexpr Route kRoutes[] = {
-    {"GET", "/v1/claims", Auth::kAccount, kSmall, list_claims},
-    {"GET", "/v1/receipts/{receipt}/quote", Auth::kAccount, kSmall, on_loop<show_quote>},
+    {"GET", "/v1/claims", Auth::kAccount, Scope::kMoney, kSmall, list_claims},
+    {"GET", "/v1/receipts/{receipt}/quote", Auth::kAccount, Scope::kMoney, kSmall,
+     on_loop<show_quote>},
 };
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/http/api.hpp>
-#include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/serve/http/json_text.hpp>
 #include <commensal/serve/http/oip.hpp>
+#include <commensal/serve/oip/acts.hpp>
 #include <commensal/serve/oip/management.hpp>
 
 namespace commensal::http {
@@ -116,8 +116,10 @@ void list_models(const Services& services, CallPtr call, Reply reply) {
   });
 }
 
-Response remove_model(Gateway& gateway, const Call& call) {
+Response remove_model(Gateway& gateway, const Call& call, gateway::Act& act) {
   const std::string& name = call.params.at("model");
+  act.what = "model.delete";
+  act.on = name;
   const auto removed = gateway.hub().remove(call.account, name);
   if (!removed) return error_response(removed.error());
   return json_response(
@@ -133,6 +135,17 @@ core::Result<gateway::ModelVersion> allow_providers(Gateway& gateway, const Call
   return gateway.hub().allow(call.account, call.params.at("model"), providers);
 }
 
+void change_providers(const Services& services, CallPtr call, Reply reply) {
+  const std::string line = call->line;
+  services.turns->post(line, [&services, call = std::move(call), reply = std::move(reply)] {
+    reply_model(
+        services, call, reply,
+        oip::as_act<ModelVersion>(services.gateway, *call,
+                                  {.what = "model.allow", .on = call->params.at("model")},
+                                  [&] { return allow_providers(services.gateway, *call); }));
+  });
+}
+
 /// Of application/octet-stream, read while it is sent.
 Response file_response(core::Result<std::shared_ptr<const core::MappedFile>> file) {
   if (!file) return error_response(file.error());
@@ -145,61 +158,14 @@ Response file_response(core::Result<std::shared_ptr<const core::MappedFile>> fil
 }
 
 Response model_content(Gateway& gateway, const Call& call) {
-  const auto model = find_model(gateway, call);
+  const auto version = version_of(call);
+  if (!version) return error_response(version.error());
+  const auto model = gateway.hub().find_file(call.asker(), call.params.at("model"), *version);
   if (!model) return error_response(model.error());
   Response response = file_response(core::MappedFile::open(gateway.hub().path_of(model->content)));
   if (response.is_file)
     response.headers.emplace_back("ETag", fmt::format("\"{}\"", core::to_hex(model->content)));
   return response;
-}
-
-Response create_account(Gateway& gateway, const Call& call) {
-  std::string name;
-  std::string role = "consumer";
-  JsonCursor cursor(core::as_text(call.body));
-  const auto parsed = cursor.object([&](std::string_view key) -> core::Result<void> {
-    if (key != "name" && key != "role")
-      return core::fail(ErrorCode::kInvalidArgument, "unknown member '{}': name, role",
-                        key.substr(0, limits::kNameBytesMax));
-    COMMENSAL_ASSIGN((key == "name" ? name : role), cursor.string());
-    return {};
-  });
-  if (!parsed) return error_response(parsed.error());
-  const auto known_role = gateway::role_from_text(role);
-  if (!known_role) return error_response(known_role.error());
-  const auto made = gateway.create_account(name, *known_role);
-  if (!made) return error_response(made.error());
-  Response response = json_response(account_json({name, *known_role}, made->token, made->credit));
-  response.status = 201;
-  return response;
-}
-
-Response remove_account(Gateway& gateway, const Call& call) {
-  const std::string& name = call.params.at("account");
-  const auto removed = gateway.remove_account(name);
-  if (!removed) return error_response(removed.error());
-  return json_response(fmt::format(R"({{"name":{},"removed":true}})", json_quote(name)));
-}
-
-/// {account} of the path, for operators; else the asker's own.
-Response renew_token(Gateway& gateway, const Call& call) {
-  const auto named = call.params.find("account");
-  const std::string& name = named == call.params.end() ? call.account.name : named->second;
-  const auto token = gateway.accounts().renew(name);
-  if (!token) return error_response(token.error());
-  const auto account = gateway.accounts().authenticate(*token);
-  if (!account) return error_response(account.error());
-  return json_response(account_json(*account, *token));
-}
-
-Response list_accounts(Gateway& gateway, const Call&) {
-  const auto accounts = gateway.accounts().list();
-  if (!accounts) return error_response(accounts.error());
-  return json_response(accounts_json(*accounts));
-}
-
-Response who_am_i(Gateway&, const Call& call) {
-  return json_response(account_json(call.account, ""));
 }
 
 Response list_providers(Gateway& gateway, const Call&) {
@@ -314,26 +280,26 @@ constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 constexpr std::int64_t kLarge = limits::kHttpBodyBytesMax;
 
 constexpr Route kRoutes[] = {
-    {"GET", "/v1/models", Auth::kOptional, kSmall, list_models},
-    {"PUT", "/v1/models/{model}", Auth::kAccount, kLarge, push_model},
-    {"GET", "/v1/models/{model}", Auth::kOptional, kSmall, model_of<find_model>},
-    {"DELETE", "/v1/models/{model}", Auth::kAccount, kSmall, on_loop<remove_model>},
-    {"POST", "/v1/models/{model}/providers", Auth::kAccount, kSmall, model_of<allow_providers>},
-    {"GET", "/v1/models/{model}/content", Auth::kOptional, kSmall, on_loop<model_content>},
-    {"GET", "/v1/models/{model}/versions/{version}", Auth::kOptional, kSmall, model_of<find_model>},
-    {"GET", "/v1/models/{model}/versions/{version}/content", Auth::kOptional, kSmall,
+    {"GET", "/v1/models", Auth::kOptional, Scope::kAny, kSmall, list_models},
+    {"PUT", "/v1/models/{model}", Auth::kAccount, Scope::kModels, kLarge, push_model},
+    {"GET", "/v1/models/{model}", Auth::kOptional, Scope::kAny, kSmall, model_of<find_model>},
+    {"DELETE", "/v1/models/{model}", Auth::kAccount, Scope::kModels, kSmall, changes<remove_model>},
+    {"POST", "/v1/models/{model}/providers", Auth::kAccount, Scope::kModels, kSmall,
+     change_providers},
+    {"GET", "/v1/models/{model}/content", Auth::kOptional, Scope::kModels, kSmall,
      on_loop<model_content>},
-    {"GET", "/v1/account", Auth::kAccount, kSmall, on_loop<who_am_i>},
-    {"POST", "/v1/accounts", Auth::kOperator, kSmall, on_loop<create_account>},
-    {"GET", "/v1/accounts", Auth::kOperator, kSmall, on_loop<list_accounts>},
-    {"DELETE", "/v1/accounts/{account}", Auth::kOperator, kSmall, on_loop<remove_account>},
-    {"POST", "/v1/account/token", Auth::kAccount, kSmall, on_loop<renew_token>},
-    {"POST", "/v1/accounts/{account}/token", Auth::kOperator, kSmall, on_loop<renew_token>},
-    {"GET", "/v1/providers", Auth::kAccount, kSmall, on_loop<list_providers>},
-    {"GET", "/v1/providers/{provider}/facts", Auth::kAccount, kSmall, on_loop<show_facts>},
-    {"GET", "/v1/receipts", Auth::kAccount, kSmall, list_receipts},
-    {"GET", "/v1/receipts/{receipt}", Auth::kAccount, kSmall, on_loop<show_receipt>},
-    {"GET", "/v1/receipts/{receipt}/opening", Auth::kAccount, kSmall, show_opening},
+    {"GET", "/v1/models/{model}/versions/{version}", Auth::kOptional, Scope::kAny, kSmall,
+     model_of<find_model>},
+    {"GET", "/v1/models/{model}/versions/{version}/content", Auth::kOptional, Scope::kModels,
+     kSmall, on_loop<model_content>},
+    {"GET", "/v1/providers", Auth::kAccount, Scope::kAny, kSmall, on_loop<list_providers>},
+    {"GET", "/v1/providers/{provider}/facts", Auth::kAccount, Scope::kAny, kSmall,
+     on_loop<show_facts>},
+    {"GET", "/v1/receipts", Auth::kAccount, Scope::kReceipts, kSmall, list_receipts},
+    {"GET", "/v1/receipts/{receipt}", Auth::kAccount, Scope::kReceipts, kSmall,
+     on_loop<show_receipt>},
+    {"GET", "/v1/receipts/{receipt}/opening", Auth::kAccount, Scope::kReceipts, kSmall,
+     show_opening},
 };
 
 }  // namespace

@@ -28,8 +28,9 @@ void metrics(const Services& services, CallPtr call, Reply reply) {
 
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 
-constexpr Route kRoutes[] = {{"GET", "/metrics", Auth::kOperator, kSmall, metrics}};
-constexpr Route kOpenRoutes[] = {{"GET", "/metrics", Auth::kNone, kSmall, metrics}};
+constexpr Route kRoutes[] = {
+    {"GET", "/metrics", Auth::kOperator, Scope::kMetrics, kSmall, metrics}};
+constexpr Route kOpenRoutes[] = {{"GET", "/metrics", Auth::kNone, Scope::kAny, kSmall, metrics}};
 
 }  // namespace
 

@@ -92,13 +92,22 @@ Response balances_response(Gateway& gateway, const Result<Owner>& owner, int sta
 }
 
 /// An order of the operator that ends in what somebody has now.
-template <Result<Owner> (*kOrder)(Gateway&, const Call&)>
-Response order(Gateway& gateway, const Call& call) {
-  return balances_response(gateway, kOrder(gateway, call), 201);
+template <Result<Owner> (*kOrder)(Gateway&, const Call&, gateway::Act&)>
+Response order(Gateway& gateway, const Call& call, gateway::Act& act) {
+  return balances_response(gateway, kOrder(gateway, call, act), 201);
 }
 
-Result<Owner> deposit(Gateway& gateway, const Call& call) {
+/// What the log of acts says of one.
+void describe(gateway::Act& act, const Members& asked, const std::string& subject,
+              std::string_view more = "") {
+  act.on = fmt::format("{}: {}{}{}", asked.at(subject), asked.at("amount"),
+                       more.empty() ? "" : ", ", more);
+}
+
+Result<Owner> deposit(Gateway& gateway, const Call& call, gateway::Act& act) {
+  act.what = "money.deposit";
   COMMENSAL_ASSIGN(const Members asked, read_members(call, {"owner", "amount", "reference"}));
+  describe(act, asked, "owner", asked.at("reference"));
   COMMENSAL_ASSIGN(const Amount amount, amount_in(asked));
   COMMENSAL_ASSIGN(Owner owner, owner_from(gateway, asked.at("owner")));
   const std::string& reference = asked.at("reference");
@@ -113,8 +122,10 @@ Result<Owner> deposit(Gateway& gateway, const Call& call) {
   return owner;
 }
 
-Result<Owner> withdraw(Gateway& gateway, const Call& call) {
+Result<Owner> withdraw(Gateway& gateway, const Call& call, gateway::Act& act) {
+  act.what = "money.withdraw";
   COMMENSAL_ASSIGN(const Members asked, read_members(call, {"account", "amount"}));
+  describe(act, asked, "account");
   COMMENSAL_ASSIGN(const Amount amount, amount_in(asked));
   COMMENSAL_ASSIGN(Owner owner, owner_from(gateway, asked.at("account")));
   if (owner.name.empty()) {
@@ -126,16 +137,20 @@ Result<Owner> withdraw(Gateway& gateway, const Call& call) {
   return owner;
 }
 
-Result<Owner> lock(Gateway& gateway, const Call& call) {
+Result<Owner> lock(Gateway& gateway, const Call& call, gateway::Act& act) {
+  act.what = "money.lock";
   COMMENSAL_ASSIGN(const Members asked, read_members(call, {"into", "amount"}));
+  describe(act, asked, "into");
   COMMENSAL_ASSIGN(const Amount amount, amount_in(asked));
   COMMENSAL_ASSIGN(const AccountKind into, kind_in(asked));
   COMMENSAL_TRY(gateway.fund(into, amount));
   return Owner{gateway.address(), ""};
 }
 
-Result<Owner> grant(Gateway& gateway, const Call& call) {
+Result<Owner> grant(Gateway& gateway, const Call& call, gateway::Act& act) {
+  act.what = "money.grant";
   COMMENSAL_ASSIGN(const Members asked, read_members(call, {"owner", "amount"}));
+  describe(act, asked, "owner");
   COMMENSAL_ASSIGN(const Amount amount, amount_in(asked));
   COMMENSAL_ASSIGN(Owner owner, owner_from(gateway, asked.at("owner")));
   COMMENSAL_TRY(gateway.grant(owner.address, amount));
@@ -208,14 +223,14 @@ constexpr std::int64_t kTransaction =
     kSmall + static_cast<std::int64_t>(limits::kDisputeMoveBytesMax);
 
 constexpr Route kRoutes[] = {
-    {"GET", "/v1/ledger", Auth::kAccount, kSmall, on_loop<show_ledger>},
-    {"GET", "/v1/balances", Auth::kOptional, kSmall, on_loop<show_balances>},
-    {"GET", "/v1/tickets", Auth::kAccount, kSmall, on_loop<show_tickets>},
-    {"POST", "/v1/deposits", Auth::kOperator, kSmall, on_loop<order<deposit>>},
-    {"POST", "/v1/withdrawals", Auth::kOperator, kSmall, on_loop<order<withdraw>>},
-    {"POST", "/v1/locks", Auth::kOperator, kSmall, on_loop<order<lock>>},
-    {"POST", "/v1/credits", Auth::kOperator, kSmall, on_loop<order<grant>>},
-    {"POST", "/v1/transactions", Auth::kNone, kTransaction, transact},
+    {"GET", "/v1/ledger", Auth::kAccount, Scope::kMoney, kSmall, on_loop<show_ledger>},
+    {"GET", "/v1/balances", Auth::kOptional, Scope::kMoney, kSmall, on_loop<show_balances>},
+    {"GET", "/v1/tickets", Auth::kAccount, Scope::kMoney, kSmall, on_loop<show_tickets>},
+    {"POST", "/v1/deposits", Auth::kOperator, Scope::kMoney, kSmall, changes<order<deposit>>},
+    {"POST", "/v1/withdrawals", Auth::kOperator, Scope::kMoney, kSmall, changes<order<withdraw>>},
+    {"POST", "/v1/locks", Auth::kOperator, Scope::kMoney, kSmall, changes<order<lock>>},
+    {"POST", "/v1/credits", Auth::kOperator, Scope::kMoney, kSmall, changes<order<grant>>},
+    {"POST", "/v1/transactions", Auth::kNone, Scope::kAny, kTransaction, transact},
 };
 
 }  // namespace

@@ -72,6 +72,9 @@ constexpr About kAbout[] = {
     {"GET /v1/models/{model}/content", "The newest version's ONNX file", "", "bytes"},
     {"GET /v1/models/{model}/versions/{version}", "A version of a model"},
     {"GET /v1/models/{model}/versions/{version}/content", "A version's ONNX file", "", "bytes"},
+    {"GET /v1/models/{model}/accounts", "Who may use a private model"},
+    {"PUT /v1/models/{model}/accounts/{account}", "Let an account use a private model"},
+    {"DELETE /v1/models/{model}/accounts/{account}", "Let it do so no longer"},
     {"PUT /v1/models/{model}/config", "How the newest version is served"},
     {"PUT /v1/models/{model}/versions/{version}/config", "How a version is served"},
     {"GET /v1/aliases", "Names of one part for models"},
@@ -81,8 +84,19 @@ constexpr About kAbout[] = {
     {"POST /v1/accounts", "Create an account"},
     {"GET /v1/accounts", "All accounts"},
     {"DELETE /v1/accounts/{account}", "End an account"},
-    {"POST /v1/account/token", "A new token of one's own"},
-    {"POST /v1/accounts/{account}/token", "A new token of an account"},
+    {"POST /v1/account/token", "A new token in place of all one's own"},
+    {"POST /v1/accounts/{account}/token", "A new token in place of all of an account"},
+    {"GET /v1/account/tokens", "Own tokens, but for themselves"},
+    {"POST /v1/account/tokens", "One more token of one's own"},
+    {"DELETE /v1/account/tokens/{token}", "End a token of one's own, by its label"},
+    {"GET /v1/accounts/{account}/tokens", "An account's tokens, but for themselves"},
+    {"POST /v1/accounts/{account}/tokens", "One more token of an account"},
+    {"DELETE /v1/accounts/{account}/tokens/{token}", "End a token of an account, by its label"},
+    {"POST /v1/signup", "Make oneself an account"},
+    {"GET /v1/invitations", "Invitations, but for their codes"},
+    {"POST /v1/invitations", "Invite so many to sign up"},
+    {"DELETE /v1/invitations/{invitation}", "End an invitation, by its label"},
+    {"GET /v1/audit-log", "What operators have done, newest first"},
     {"GET /v1/providers", "Providers and their state"},
     {"GET /v1/providers/{provider}/facts", "What is known of a provider"},
     {"GET /v1/receipts", "Receipts, newest first"},
@@ -214,6 +228,7 @@ Json operation(const Route& route) {
       {"2XX", {{"description", "As asked for"}, {"content", content(about->answered)}}},
       {"default", {{"description", "Why not"}, {"content", content("Error")}}}};
   const Json token = {{"token", Json::array()}};
+  if (route.scope != Scope::kAny) made["x-scope"] = gateway::name_of(route.scope);
   if (route.auth == Auth::kOptional) made["security"] = {Json::object(), token};
   if (route.auth != Auth::kOptional && route.auth != Auth::kNone) made["security"] = {token};
   return made;
@@ -243,7 +258,8 @@ std::string document() {
 Response show(gateway::Gateway&, const Call&) { return json_response(openapi_document()); }
 
 constexpr Route kRoutes[] = {
-    {"GET", "/openapi.json", Auth::kNone, limits::kHttpSmallBodyBytesMax, on_loop<show>},
+    {"GET", "/openapi.json", Auth::kNone, Scope::kAny, limits::kHttpSmallBodyBytesMax,
+     on_loop<show>},
 };
 
 }  // namespace

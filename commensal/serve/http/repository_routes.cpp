@@ -2,6 +2,7 @@
 // How models are called and served, beside what they are.
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/api.hpp>
+#include <commensal/serve/oip/acts.hpp>
 #include <commensal/serve/oip/management.hpp>
 #include <commensal/serve/oip/model_config.hpp>
 #include <nlohmann/json.hpp>
@@ -56,12 +57,16 @@ Result<std::string> set_alias(Gateway& gateway, const Call& call) {
   return text_of({{"alias", alias}, {"model", found.name}});
 }
 
-Response put_alias(Gateway& gateway, const Call& call) {
+Response put_alias(Gateway& gateway, const Call& call, gateway::Act& act) {
+  act.what = "alias.set";
+  act.on = call.params.at("alias");
   auto set = set_alias(gateway, call);
   return set ? json_response(*std::move(set)) : error_response(set.error());
 }
 
-Response remove_alias(Gateway& gateway, const Call& call) {
+Response remove_alias(Gateway& gateway, const Call& call, gateway::Act& act) {
+  act.what = "alias.delete";
+  act.on = call.params.at("alias");
   const auto removed = gateway.hub().repository().remove_alias(call.params.at("alias"));
   return removed ? json_response("{}") : error_response(removed.error());
 }
@@ -111,20 +116,78 @@ void put_config(const Services& services, CallPtr call, Reply reply) {
   const std::string line = call->line;
   services.turns->post(
       line, [&services, call = std::move(call), reply = std::move(reply), said = *std::move(said)] {
-        auto set = set_config(services, *call, said);
+        auto set = oip::as_act<std::string>(
+            services.gateway, *call, {.what = "model.config", .on = call->params.at("model")},
+            [&] { return set_config(services, *call, said); });
         reply(set ? json_response(*std::move(set)) : error_response(set.error()));
       });
+}
+
+/// {"accounts": [{"account", "content"}]}: who else may use a private model.
+Result<std::string> grants_of(Gateway& gateway, const Call& call) {
+  COMMENSAL_ASSIGN(const gateway::ModelGrants::Grants grants,
+                   gateway.hub().grants(call.account, call.params.at("model")));
+  Json list = Json::array();
+  for (const auto& [account, grant] : grants)
+    list.push_back({{"account", account}, {"content", grant.with_file}});
+  return text_of({{"accounts", std::move(list)}});
+}
+
+Response list_grants(Gateway& gateway, const Call& call) {
+  auto grants = grants_of(gateway, call);
+  return grants ? json_response(*std::move(grants)) : error_response(grants.error());
+}
+
+/// ?content=1: it may download the file too.
+Result<std::string> granted(Gateway& gateway, const Call& call) {
+  const std::string content = query_of(call, "content");
+  if (call.query.size() > (call.query.contains("content") ? 1u : 0u) ||
+      (!content.empty() && content != "0" && content != "1"))
+    return core::fail(ErrorCode::kInvalidArgument, "expected ?content=0 or ?content=1 at most");
+  const std::string& account = call.params.at("account");
+  COMMENSAL_ASSIGN(const auto there, gateway.accounts().find(account));
+  if (!there)
+    return core::fail(ErrorCode::kNotFound, "unknown account '{}'",
+                      account.substr(0, limits::kNameBytesMax));
+  COMMENSAL_ASSIGN(
+      const std::string model,
+      gateway.hub().grant(call.account, call.params.at("model"), account, content == "1"));
+  return text_of({{"model", model}, {"account", account}, {"content", content == "1"}});
+}
+
+Response grant(Gateway& gateway, const Call& call, gateway::Act& act) {
+  act.what = "model.grant";
+  act.on = call.params.at("model") + ": " + call.params.at("account");
+  auto given = granted(gateway, call);
+  return given ? json_response(*std::move(given)) : error_response(given.error());
+}
+
+Response revoke(Gateway& gateway, const Call& call, gateway::Act& act) {
+  const std::string& account = call.params.at("account");
+  act.what = "model.revoke";
+  act.on = call.params.at("model") + ": " + account;
+  const auto model = gateway.hub().revoke(call.account, call.params.at("model"), account);
+  if (!model) return error_response(model.error());
+  return json_response(text_of({{"model", *model}, {"account", account}, {"removed", true}}));
 }
 
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 
 constexpr Route kRoutes[] = {
-    {"GET", "/v1/aliases", Auth::kOptional, kSmall, on_loop<list_aliases>},
-    {"PUT", "/v1/aliases/{alias}", Auth::kOperator, kSmall, on_loop<put_alias>},
-    {"DELETE", "/v1/aliases/{alias}", Auth::kOperator, kSmall, on_loop<remove_alias>},
-    {"PUT", "/v1/models/{model}/config", Auth::kAccount, limits::kConfigBytesMax, put_config},
-    {"PUT", "/v1/models/{model}/versions/{version}/config", Auth::kAccount, limits::kConfigBytesMax,
+    {"GET", "/v1/aliases", Auth::kOptional, Scope::kAny, kSmall, on_loop<list_aliases>},
+    {"PUT", "/v1/aliases/{alias}", Auth::kOperator, Scope::kModels, kSmall, changes<put_alias>},
+    {"DELETE", "/v1/aliases/{alias}", Auth::kOperator, Scope::kModels, kSmall,
+     changes<remove_alias>},
+    {"GET", "/v1/models/{model}/accounts", Auth::kAccount, Scope::kModels, kSmall,
+     on_loop<list_grants>},
+    {"PUT", "/v1/models/{model}/accounts/{account}", Auth::kAccount, Scope::kModels, kSmall,
+     changes<grant>},
+    {"DELETE", "/v1/models/{model}/accounts/{account}", Auth::kAccount, Scope::kModels, kSmall,
+     changes<revoke>},
+    {"PUT", "/v1/models/{model}/config", Auth::kAccount, Scope::kModels, limits::kConfigBytesMax,
      put_config},
+    {"PUT", "/v1/models/{model}/versions/{version}/config", Auth::kAccount, Scope::kModels,
+     limits::kConfigBytesMax, put_config},
 };
 
 }  // namespace

@@ -139,13 +139,15 @@ constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 constexpr std::int64_t kLarge = limits::kHttpBodyBytesMax;
 
 constexpr Route kRoutes[] = {
-    {"POST", "/v1/rollouts", Auth::kAccount, kLarge, create_rollout, true},
-    {"GET", "/v1/rollouts", Auth::kAccount, kSmall, on_loop<list_rollouts>},
-    {"GET", "/v1/rollouts/{rollout}", Auth::kAccount, kSmall, show_rollout},
-    {"GET", "/v1/rollouts/{rollout}/record", Auth::kAccount, kSmall, on_loop<show_record>},
-    {"GET", "/v1/rollouts/{rollout}/steps/{step}", Auth::kAccount, kSmall, on_loop<show_step>},
-    {"POST", "/v1/audits", Auth::kAuditor, kSmall, on_loop<take_audit>},
-    {"POST", "/v1/audits/{receipt}", Auth::kAuditor, kSmall, on_loop<answer_audit>},
+    {"POST", "/v1/rollouts", Auth::kAccount, Scope::kInfer, kLarge, create_rollout, true},
+    {"GET", "/v1/rollouts", Auth::kAccount, Scope::kInfer, kSmall, on_loop<list_rollouts>},
+    {"GET", "/v1/rollouts/{rollout}", Auth::kAccount, Scope::kInfer, kSmall, show_rollout},
+    {"GET", "/v1/rollouts/{rollout}/record", Auth::kAccount, Scope::kInfer, kSmall,
+     on_loop<show_record>},
+    {"GET", "/v1/rollouts/{rollout}/steps/{step}", Auth::kAccount, Scope::kInfer, kSmall,
+     on_loop<show_step>},
+    {"POST", "/v1/audits", Auth::kAuditor, Scope::kAudits, kSmall, on_loop<take_audit>},
+    {"POST", "/v1/audits/{receipt}", Auth::kAuditor, Scope::kAudits, kSmall, on_loop<answer_audit>},
 };
 
 }  // namespace

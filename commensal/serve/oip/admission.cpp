@@ -56,24 +56,40 @@ core::Result<Shown> read(std::string_view authorization, Auth auth) {
 }
 
 /// Error: kUnauthenticated (it was said to be another's).
-core::Result<gateway::Account> check_name(const Shown& shown, gateway::Account account) {
-  if (shown.name.empty() || shown.name == account.name) return account;
+core::Result<gateway::Pass> check_name(const Shown& shown, gateway::Pass pass) {
+  if (shown.name.empty() || shown.name == pass.account.name) return pass;
   return core::fail(ErrorCode::kUnauthenticated, "the token is not that of the account '{}'",
                     shown.name.substr(0, limits::kNameBytesMax));
 }
 
-/// Of who shows no token, where the operator has named one.
-core::Result<gateway::Account> anonymous_account(gateway::Gateway& gateway,
-                                                 const std::string& name) {
+/// Of who shows no token, where the operator has named an account: neither its money nor its tokens
+/// are for everybody.
+core::Result<gateway::Pass> anonymous_pass(gateway::Gateway& gateway, const std::string& name) {
+  using gateway::Scope;
   COMMENSAL_ASSIGN(auto account, gateway.accounts().find(name));
-  if (account) return *std::move(account);
+  if (account) {
+    return gateway::Pass{*std::move(account),
+                         {.account = name,
+                          .label = "",
+                          .scopes = {Scope::kInfer, Scope::kReceipts, Scope::kModels}}};
+  }
   return core::fail(ErrorCode::kUnauthenticated,
                     "a token is needed: there is no account '{}' for who has none", name);
 }
 
-core::Result<void> authorize(const Services& services, core::Result<gateway::Account> account,
-                             Auth auth, Asker& asker) {
-  COMMENSAL_ASSIGN(asker.account, std::move(account));
+core::Result<void> check_scope(const gateway::Token& token, gateway::Scope scope) {
+  if (token.has(scope)) return {};
+  const std::string which =
+      token.label.empty() ? "who shows no token" : fmt::format("the token '{}'", token.label);
+  return core::fail(ErrorCode::kPermissionDenied, "{} has not the scope '{}', which this needs",
+                    which, gateway::name_of(scope));
+}
+
+core::Result<void> authorize(const Services& services, core::Result<gateway::Pass> pass, Auth auth,
+                             gateway::Scope scope, Asker& asker) {
+  if (!pass) return tl::unexpected(pass.error());
+  asker.account = std::move(pass->account);
+  asker.token = std::move(pass->token);
   asker.has_account = true;
   asker.line = asker.account.name;
   if (auth == Auth::kOperator && asker.account.role != gateway::Role::kOperator) {
@@ -85,6 +101,7 @@ core::Result<void> authorize(const Services& services, core::Result<gateway::Acc
     return core::fail(ErrorCode::kPermissionDenied,
                       "this is for auditors: use the token of an account of that role");
   }
+  COMMENSAL_TRY(check_scope(asker.token, scope));
   gateway::Quotas& quotas = services.gateway.quotas();
   COMMENSAL_TRY(quotas.admit(asker.account, services.clock.monotonic_ns()));
   COMMENSAL_ASSIGN(asker.memory, quotas.memory().lease(asker.account.name));
@@ -106,9 +123,10 @@ core::Result<core::MemoryBudget::Lease> admit_nobody(const Services& services,
 }  // namespace
 
 void admit(const Services& services, const Credentials& credentials, Auth auth,
-           std::shared_ptr<Asker> asker, std::function<void(core::Result<void>)> done) {
+           gateway::Scope scope, std::shared_ptr<Asker> asker,
+           std::function<void(core::Result<void>)> done) {
   asker->is_local = credentials.is_local;
-  if (!credentials.is_strangers) asker->line = credentials.party;
+  (credentials.is_strangers ? asker->network : asker->line) = credentials.party;
   if (auth == Auth::kNone || (auth == Auth::kOptional && credentials.authorization.empty())) {
     auto held = admit_nobody(services, credentials);
     if (!held) return done(tl::unexpected(held.error()));
@@ -118,9 +136,9 @@ void admit(const Services& services, const Credentials& credentials, Auth auth,
   const std::string& anonymous = services.serving.options.anonymous;
   if (credentials.authorization.empty() && !anonymous.empty()) {
     return services.turns->post(
-        anonymous, [&services, auth, asker = std::move(asker), done = std::move(done)] {
+        anonymous, [&services, auth, scope, asker = std::move(asker), done = std::move(done)] {
           const std::string& name = services.serving.options.anonymous;
-          done(authorize(services, anonymous_account(services.gateway, name), auth, *asker));
+          done(authorize(services, anonymous_pass(services.gateway, name), auth, scope, *asker));
         });
   }
   auto shown = read(credentials.authorization, auth);
@@ -128,12 +146,12 @@ void admit(const Services& services, const Credentials& credentials, Auth auth,
   gateway::Accounts& accounts = services.gateway.accounts();
   // Who has been here costs the loop nothing.
   if (auto known = accounts.recall(shown->token))
-    return done(authorize(services, check_name(*shown, *std::move(known)), auth, *asker));
-  services.turns->post("", [&services, &accounts, shown = *std::move(shown), auth,
+    return done(authorize(services, check_name(*shown, *std::move(known)), auth, scope, *asker));
+  services.turns->post("", [&services, &accounts, shown = *std::move(shown), auth, scope,
                             asker = std::move(asker), done = std::move(done)] {
-    auto account = accounts.authenticate(shown.token);
-    if (account) account = check_name(shown, *std::move(account));
-    done(authorize(services, std::move(account), auth, *asker));
+    auto pass = accounts.authenticate(shown.token);
+    if (pass) pass = check_name(shown, *std::move(pass));
+    done(authorize(services, std::move(pass), auth, scope, *asker));
   });
 }
 

@@ -22,8 +22,10 @@ enum class Auth : std::uint8_t {
 /// Who asks, and what is held for that.
 struct Asker {
   gateway::Account account;  // of the token; nameless without one
+  gateway::Token token;      // that was shown; without a label, if none was
   bool has_account = false;
   bool is_local = false;  // the client is on this host
+  std::string network;    // whose connection it is, while no account has spoken on it; else ""
   std::string line;       // of Turns: the account's, of the token or whose connection it is
   core::MemoryBudget::Lease memory;  // for the request, what is made of it, and the answer
   std::stop_source left;             // the client has: asked to stop while it is answered
@@ -40,9 +42,11 @@ struct Credentials {
   bool is_local = false;      // it is from this host
 };
 
-/// Finds out who asks, and whether it may now. `done` is called once, on this thread or on the
-/// loop. Errors: kUnauthenticated, kPermissionDenied, kResourceExhausted (too often, too much).
+/// Finds out who asks, and whether it may now, with a token that has this scope. `done` is called
+/// once, on this thread or on the loop. Errors: kUnauthenticated, kPermissionDenied,
+/// kResourceExhausted (too often, too much).
 void admit(const Services& services, const Credentials& credentials, Auth auth,
-           std::shared_ptr<Asker> asker, std::function<void(core::Result<void>)> done);
+           gateway::Scope scope, std::shared_ptr<Asker> asker,
+           std::function<void(core::Result<void>)> done);
 
 }  // namespace commensal::oip

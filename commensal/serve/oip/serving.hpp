@@ -36,9 +36,18 @@ class Strangers {
     const auto requests = static_cast<double>(bytes / limits::kStrangerAnswerBytes);
     rates_.charge(party, std::min(requests, limits::kStrangerRequestsPerSecond), now_ns);
   }
+  /// It makes itself an account, uninvited; false where it, or all together, have too often.
+  bool sign_up(const std::string& party, std::int64_t now_ns) {
+    const std::lock_guard lock(mutex_);
+    return sign_ups_.take(party, now_ns) && all_sign_ups_.take(0, now_ns);
+  }
 
  private:
   std::mutex mutex_;
+  core::Rates<std::string> sign_ups_{limits::kSignUpsPerSecond,
+                                     limits::kSignUpsAtOnce / limits::kSignUpsPerSecond};
+  core::Rates<int> all_sign_ups_{limits::kSignUpsAllPerSecond,
+                                 limits::kSignUpsAllAtOnce / limits::kSignUpsAllPerSecond};
   core::Rates<std::string> rates_{
       limits::kStrangerRequestsPerSecond,
       limits::kStrangerRequestsAtOnce / limits::kStrangerRequestsPerSecond};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What clients may change: models, shared memory; and settings, which they may read.
+#include <commensal/serve/oip/acts.hpp>
 #include <commensal/serve/oip/on_loop.hpp>
 #include <nlohmann/json.hpp>
 
@@ -77,6 +78,12 @@ Result<std::string> load(const Services& services, const Asker& asker, const Que
   return "";
 }
 
+Result<std::string> unload(const Services& services, const Asker& asker, const Question& question) {
+  COMMENSAL_ASSIGN(const ModelVersion model, own_model(services, asker, question.model, 0));
+  COMMENSAL_TRY(services.gateway.hub().repository().set_loaded(model.name, false));
+  return "";
+}
+
 core::Error not_loaded(const std::string& model, const core::Error& why) {
   if (why.message.starts_with("Invalid file path") ||
       why.message.starts_with("failed to poll from model repository"))
@@ -151,7 +158,9 @@ void say_settings(const Question& question, const Answer& answer, const Json& se
 void load_model(const Services& services, AskerPtr asker, Question question, Answer answer) {
   on_loop(services, asker, std::move(answer),
           [&services, asker, question = std::move(question)]() -> Result<std::string> {
-            auto loaded = load(services, *asker, question);
+            auto loaded = oip::as_act<std::string>(
+                services.gateway, *asker, {.what = "model.load", .on = question.model},
+                [&] { return load(services, *asker, question); });
             if (loaded) return loaded;
             return tl::unexpected(not_loaded(question.model, loaded.error()));
           });
@@ -160,10 +169,9 @@ void load_model(const Services& services, AskerPtr asker, Question question, Ans
 void unload_model(const Services& services, AskerPtr asker, Question question, Answer answer) {
   on_loop(services, asker, std::move(answer),
           [&services, asker, question = std::move(question)]() -> Result<std::string> {
-            COMMENSAL_ASSIGN(const ModelVersion model,
-                             own_model(services, *asker, question.model, 0));
-            COMMENSAL_TRY(services.gateway.hub().repository().set_loaded(model.name, false));
-            return "";
+            return oip::as_act<std::string>(services.gateway, *asker,
+                                            {.what = "model.unload", .on = question.model},
+                                            [&] { return unload(services, *asker, question); });
           });
 }
 

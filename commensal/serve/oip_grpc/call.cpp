@@ -78,7 +78,7 @@ void Call::admit() {
                              .party = "@" + from_.network,  // no account is called so
                              .is_strangers = true,
                              .is_local = from_.is_local};
-  oip::admit(hall_->services, who, method_->auth, turn->asker,
+  oip::admit(hall_->services, who, method_->auth, method_->scope, turn->asker,
              [self = shared_from_this(), turn](const core::Result<void>& admitted) {
                self->on_admitted(turn, admitted);
              });

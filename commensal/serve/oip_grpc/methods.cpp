@@ -11,6 +11,7 @@ namespace commensal::oip_grpc {
 
 namespace {
 
+using gateway::Scope;
 using oip::Auth;
 
 void live(Request, Reply reply) {
@@ -24,29 +25,37 @@ constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 constexpr std::int64_t kLarge = limits::kHttpBodyBytesMax;
 
 constexpr Method kMethods[] = {
-    {"ServerLive", Auth::kNone, false, kSmall, live},
-    {"ServerReady", Auth::kNone, false, kSmall, server_ready},
-    {"ModelReady", Auth::kOptional, false, kSmall, model_ready},
-    {"ServerMetadata", Auth::kNone, false, kSmall, server_metadata},
-    {"ModelMetadata", Auth::kOptional, false, kSmall, model_metadata},
-    {"ModelInfer", Auth::kAccount, false, kLarge, infer},
-    {"ModelStreamInfer", Auth::kAccount, true, kLarge, stream_infer},
-    {"ModelConfig", Auth::kOptional, false, kSmall, model_config},
-    {"ModelStatistics", Auth::kOptional, false, kSmall, model_statistics},
-    {"RepositoryIndex", Auth::kOptional, false, kSmall, repository_index},
-    {"RepositoryModelLoad", Auth::kAccount, false, limits::kConfigBytesMax, load_model},
-    {"RepositoryModelUnload", Auth::kAccount, false, kSmall, unload_model},
-    {"SystemSharedMemoryStatus", Auth::kAccount, false, kSmall, system_memory_status},
-    {"SystemSharedMemoryRegister", Auth::kAccount, false, kSmall, register_system_memory},
-    {"SystemSharedMemoryUnregister", Auth::kAccount, false, kSmall, unregister_system_memory},
-    {"CudaSharedMemoryStatus", Auth::kAccount, false, kSmall, cuda_memory_status},
-    {"CudaSharedMemoryRegister", Auth::kAccount, false, kSmall, register_cuda_memory},
-    {"CudaSharedMemoryUnregister", Auth::kAccount, false, kSmall, unregister_cuda_memory},
-    {"TraceSetting", Auth::kOptional, false, kSmall, trace_settings},
-    {"LogSettings", Auth::kOptional, false, kSmall, log_settings},
+    {"ServerLive", Auth::kNone, Scope::kAny, false, kSmall, live},
+    {"ServerReady", Auth::kNone, Scope::kAny, false, kSmall, server_ready},
+    {"ModelReady", Auth::kOptional, Scope::kAny, false, kSmall, model_ready},
+    {"ServerMetadata", Auth::kNone, Scope::kAny, false, kSmall, server_metadata},
+    {"ModelMetadata", Auth::kOptional, Scope::kAny, false, kSmall, model_metadata},
+    {"ModelInfer", Auth::kAccount, Scope::kInfer, false, kLarge, infer},
+    {"ModelStreamInfer", Auth::kAccount, Scope::kInfer, true, kLarge, stream_infer},
+    {"ModelConfig", Auth::kOptional, Scope::kAny, false, kSmall, model_config},
+    {"ModelStatistics", Auth::kOptional, Scope::kAny, false, kSmall, model_statistics},
+    {"RepositoryIndex", Auth::kOptional, Scope::kAny, false, kSmall, repository_index},
+    {"RepositoryModelLoad", Auth::kAccount, Scope::kModels, false, limits::kConfigBytesMax,
+     load_model},
+    {"RepositoryModelUnload", Auth::kAccount, Scope::kModels, false, kSmall, unload_model},
+    {"SystemSharedMemoryStatus", Auth::kAccount, Scope::kInfer, false, kSmall,
+     system_memory_status},
+    {"SystemSharedMemoryRegister", Auth::kAccount, Scope::kInfer, false, kSmall,
+     register_system_memory},
+    {"SystemSharedMemoryUnregister", Auth::kAccount, Scope::kInfer, false, kSmall,
+     unregister_system_memory},
+    {"CudaSharedMemoryStatus", Auth::kAccount, Scope::kInfer, false, kSmall, cuda_memory_status},
+    {"CudaSharedMemoryRegister", Auth::kAccount, Scope::kInfer, false, kSmall,
+     register_cuda_memory},
+    {"CudaSharedMemoryUnregister", Auth::kAccount, Scope::kInfer, false, kSmall,
+     unregister_cuda_memory},
+    {"TraceSetting", Auth::kOptional, Scope::kAny, false, kSmall, trace_settings},
+    {"LogSettings", Auth::kOptional, Scope::kAny, false, kSmall, log_settings},
 };
 
 }  // namespace
+
+std::span<const Method> all_methods() { return kMethods; }
 
 const Method* find_method(std::string_view name) {
   if (!name.starts_with(kService)) return nullptr;

@@ -8,6 +8,7 @@
 #include <commensal/serve/oip/services.hpp>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string_view>
 
@@ -27,6 +28,7 @@ struct Request {
 struct Method {
   std::string_view name;  // "ModelInfer"
   oip::Auth auth;
+  gateway::Scope scope;
   bool is_stream;  // many requests, each with its answer
   std::int64_t bytes_max;
   void (*run)(Request request, Reply reply);
@@ -34,6 +36,7 @@ struct Method {
 
 /// By "/inference.GRPCInferenceService/ModelInfer"; null where there is none.
 const Method* find_method(std::string_view name);
+std::span<const Method> all_methods();
 
 // infer.cpp
 void infer(Request request, Reply reply);
