@@ -3,6 +3,7 @@
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/oip.hpp>
 #include <commensal/serve/oip/management.hpp>
+#include <commensal/serve/oip/unknown_model.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
 namespace commensal::http {
@@ -17,14 +18,11 @@ using gateway::ModelVersion;
 /// told: a model that is not there is a wrong request, what is not supported is not implemented.
 Response oip_error(const Call& call, core::Error error) {
   const bool is_missing = error.code == ErrorCode::kNotFound;
-  if (is_missing && error.message.starts_with("unknown model")) {
-    const std::string name = call.params.at("model").substr(0, limits::kTextBytesMax);
-    const auto version = call.params.find("version");
-    error.message = fmt::format(
-        "Request for unknown model: '{}'{} is not found{}", name,
-        version == call.params.end() ? "" : " version " + version->second.substr(0, 32),
-        name.find('/') == std::string::npos ? ": names are OWNER/MODEL, or an alias" : "");
-  }
+  const auto param = [&call](std::string_view name) {
+    const auto found = call.params.find(name);
+    return found == call.params.end() ? std::string_view() : std::string_view(found->second);
+  };
+  error = oip::in_tritons_words(std::move(error), param("model"), param("version"));
   Response response = error_response(error);
   if (is_missing) response.status = 400;
   if (error.code == ErrorCode::kUnsupported) response.status = 501;

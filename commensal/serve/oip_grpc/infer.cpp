@@ -2,6 +2,7 @@
 #include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/base/protocol/encoding.hpp>
 #include <commensal/compute/tensor/elements.hpp>
+#include <commensal/serve/oip/unknown_model.hpp>
 #include <commensal/serve/oip_grpc/encoding.hpp>
 #include <commensal/serve/oip_grpc/messages.hpp>
 #include <commensal/serve/oip_grpc/methods.hpp>
@@ -29,14 +30,6 @@ core::Error undelivered(core::Error why, const std::string& receipt) {
   return why;
 }
 
-/// As Triton says it, which its clients look for.
-core::Error unknown_model(core::Error why, const std::string& model) {
-  if (why.code == ErrorCode::kNotFound)
-    why.message = fmt::format("Request for unknown model: '{}' is not found ({})",
-                              model.substr(0, 2 * limits::kNameBytesMax + 1), why.message);
-  return why;
-}
-
 /// As far as the model declares its outputs, an answer that cannot be given is not worked for.
 Result<void> check_answer(const gateway::ModelVersion& model,
                           const core::MemoryBudget::Lease& memory) {
@@ -54,14 +47,15 @@ struct Inference {
   const oip::Services& services;
   std::shared_ptr<oip::Asker> asker;
   std::vector<oip::RequestedOutput> outputs;
-  std::string model, id;
+  std::string model, version, id;
   std::function<void(Result<ModelInferResponse>)> done;
 };
 using InferencePtr = std::shared_ptr<const Inference>;
 
 /// On the loop. The account holds the outputs, and then as much again as is written of them.
 void write_answer(const InferencePtr& it, Result<gateway::InferResponse> result) {
-  if (!result) return it->done(tl::unexpected(unknown_model(result.error(), it->model)));
+  if (!result)
+    return it->done(tl::unexpected(oip::in_tritons_words(result.error(), it->model, it->version)));
   auto answer = std::make_shared<Answer>(Answer{.model = it->model,
                                                 .version = result->model.version,
                                                 .id = it->id,
@@ -105,7 +99,7 @@ void begin(const Request& request, const std::shared_ptr<const ModelInferRequest
   oip::InferRequest ordered = *std::move(order);
   const auto it = std::make_shared<const Inference>(
       Inference{request.services, request.asker, ordered.body.outputs, message->model_name(),
-                message->id(), std::move(done)});
+                message->model_version(), message->id(), std::move(done)});
   ordered.check = [asker = request.asker](const gateway::ModelVersion& model) {
     return check_answer(model, asker->memory);
   };
