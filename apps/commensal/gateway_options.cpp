@@ -41,10 +41,24 @@ void declare_serving(CLI::App& app, oip::Options& serving) {
          "Name in the Open Inference Protocol's metadata (Triton's clients expect 'triton')")
       ->capture_default_str();
   app.add_option("--anonymous", serving.anonymous,
-                 "Account of who shows no token; it pays, and may do, what an account may");
+                 "Account of who shows no token; it pays, and may do what scopes infer, receipts "
+                 "and models allow");
   app.add_flag("--shared-memory", serving.system_memory,
                "Clients on this host may pass tensors in POSIX shared memory: they name it, and "
                "the gateway opens it as its own user");
+}
+
+void declare_signup(CLI::App& app, gateway::GatewayConfig& gateway) {
+  app.add_option_function<std::string>(
+      "--open-signup",
+      [&gateway](const std::string& text) {
+        const auto credit = protocol::amount_from_text(text);
+        if (!credit)
+          throw CLI::ValidationError("--open-signup", fmt::format("'{}', expected units", text));
+        gateway.open_signup = *credit;
+      },
+      "Whoever reaches the gateway may make an account, with so much test money (0: none); four "
+      "at once and one a minute of each network");
 }
 
 void declare_observation(CLI::App& app, std::string& metrics, observe::Options& observe) {

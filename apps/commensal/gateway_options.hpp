@@ -11,6 +11,7 @@ namespace commensal::apps {
 
 void declare_encryption(CLI::App& app, daemon::GatewayDaemonConfig& daemon);
 void declare_serving(CLI::App& app, oip::Options& serving);
+void declare_signup(CLI::App& app, gateway::GatewayConfig& gateway);
 /// `metrics`: IP:PORT, as typed.
 void declare_observation(CLI::App& app, std::string& metrics, observe::Options& observe);
 void declare_quotas(CLI::App& app, gateway::QuotaConfig& quotas);

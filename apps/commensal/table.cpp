@@ -50,6 +50,7 @@ constexpr Command kTable[] = {
      "commensal models\n"
      "commensal models alice/digits --save digits.onnx\n"
      "commensal models alice/secret --allow 0x52908400098527886E0F7030069857D2E4169EE7\n"
+     "commensal models alice/secret --grant bob\n"
      "commensal models alice/digits --delete\n"
      "commensal models --json",
      declare_models},
@@ -93,7 +94,13 @@ constexpr Command kTable[] = {
      "commensal account deposit @gateway 20000000 --reference own-1\n"
      "commensal account lock escrow 20000000\n"
      "commensal account balance alice\n"
+     "commensal account token ci --scopes infer,models --expires-in 30d --save ci.token\n"
+     "commensal account revoke ci\n"
      "commensal account rotate --save alice.token\n"
+     "commensal account invite spring --uses 30 --credit 100000 --expires-in 7d --save "
+     "spring.code\n"
+     "commensal account signup carol --code-file spring.code --save carol.token\n"
+     "commensal account log --count 50\n"
      "commensal account delete bob\n"
      "commensal account list --json",
      declare_account},
@@ -165,6 +172,7 @@ constexpr Command kTable[] = {
      "commensal gateway --http 0.0.0.0:8080 --providers 0.0.0.0:8090 --data-dir gateway-state\n"
      "commensal gateway --http 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem\n"
      "commensal gateway --audit-probability 0.2 --no-money\n"
+     "commensal gateway --open-signup 100000\n"
      "commensal gateway --price 24000 --face-value 200000 --escrow 40000000 --no-test-money",
      declare_gateway},
     {"ledger", kOperators, "check and show its money",

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <apps/commensal/connection.hpp>
-#include <apps/commensal/money_requests.hpp>
+#include <apps/commensal/account_actions.hpp>
 #include <apps/common/action.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/complaint.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/amount.hpp>
+#include <map>
 #include <memory>
 
 namespace commensal::apps {
@@ -14,38 +15,8 @@ namespace {
 
 using core::Result;
 
-struct AccountArguments {
-  std::string action = "whoami";
-  std::string name;
-  std::string amount;
-  std::string reference;
-  bool is_operator = false;
-  bool is_auditor = false;
-  bool is_sure = false;
-  std::string save;
-  Connection connection;
-  bool json = false;
-};
-
 void print_account(const client::AccountInfo& account) {
   fmt::print("{:<32} {}\n", account.name, account.role);
-}
-
-/// A token cannot be shown again: that it can be saved, over no other one, is made sure before
-/// there is one.
-Result<void> check_save(const AccountArguments& options, bool replaces) {
-  if (options.save.empty()) return {};
-  std::error_code error;
-  const auto there = std::filesystem::status(options.save, error).type();
-  if (there != std::filesystem::file_type::not_found &&
-      there != std::filesystem::file_type::regular)
-    return core::fail(core::ErrorCode::kInvalidArgument, "'{}' is no file, name another",
-                      options.save);
-  const auto bytes = std::filesystem::file_size(options.save, error);
-  if (error) return core::write_file_atomically(options.save, {}, 0600);
-  if (replaces || bytes == 0) return {};  // empty: of a try that failed
-  return core::fail(core::ErrorCode::kAlreadyExists, "'{}' is there already, name another file",
-                    options.save);
 }
 
 /// Saves a new token or, where no file was named or writing fails nevertheless, prints it.
@@ -213,10 +184,25 @@ struct Action {
   std::string_view name;
   Result<int> (*run)(const AccountArguments& options, client::Client& client);
 };
-constexpr Action kActions[] = {
-    {"create", create}, {"list", list},       {"whoami", who_am_i}, {"delete", remove_account},
-    {"rotate", rotate}, {"balance", balance}, {"deposit", order},   {"withdraw", order},
-    {"lock", order},    {"grant", order},     {"ledger", totals}};
+constexpr Action kActions[] = {{"create", create},
+                               {"list", list},
+                               {"whoami", who_am_i},
+                               {"delete", remove_account},
+                               {"rotate", rotate},
+                               {"tokens", list_tokens},
+                               {"token", make_token},
+                               {"revoke", end_token},
+                               {"invite", invite},
+                               {"invitations", list_invitations},
+                               {"uninvite", end_invitation},
+                               {"signup", sign_up},
+                               {"log", list_acts},
+                               {"balance", balance},
+                               {"deposit", order},
+                               {"withdraw", order},
+                               {"lock", order},
+                               {"grant", order},
+                               {"ledger", totals}};
 
 Result<int> account(const AccountArguments& options) {
   COMMENSAL_ASSIGN(const Action* const action, find_action<Action>(kActions, options.action));
@@ -224,13 +210,40 @@ Result<int> account(const AccountArguments& options) {
   return action->run(options, client);
 }
 
+/// Of tokens and invitations.
+void declare_tokens(CLI::App& app, AccountArguments& options) {
+  app.add_option("--of", options.of, "For operators: the account whose tokens are meant");
+  app.add_option("--scopes", options.scopes,
+                 "All that a new token is good for: some of infer, receipts, models, money, "
+                 "audits, accounts, metrics, with commas between (default: all)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--expires-in", options.expires_in_s,
+                 "A new token, or invitation, is good for so long: seconds, or 12h, 30d (default: "
+                 "for ever)")
+      ->transform(CLI::AsNumberWithUnit(
+          std::map<std::string, std::int64_t>{{"s", 1}, {"m", 60}, {"h", 3'600}, {"d", 86'400}}))
+      ->check(CLI::PositiveNumber);
+  app.add_option("--uses", options.uses, "Accounts that an invitation may make")
+      ->capture_default_str();
+  app.add_option("--credit", options.credit, "Test money that each of them gets (default: 0)");
+  app.add_option("--code-file", options.code_file,
+                 "The code of the invitation for signup (or $COMMENSAL_INVITATION); without one "
+                 "where sign-up is open");
+  app.add_option("--count", options.count, "Acts of the log")
+      ->check(CLI::Range(std::size_t{1}, limits::kOperatorActsListedMax))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 Run declare_account(CLI::App& app) {
   const auto options = std::make_shared<AccountArguments>();
   app.add_option("action", options->action,
-                 "whoami; rotate (a new token); balance [OWNER]; ledger (sums and terms). For "
+                 "whoami; tokens, token LABEL (one more), revoke LABEL, rotate (a new token in "
+                 "place of all); signup NAME; balance [OWNER]; ledger (sums and terms). For "
                  "operators: create NAME (prints the token), list, rotate NAME, delete NAME, "
+                 "invite LABEL, invitations, uninvite LABEL, log (of operators' acts), "
                  "deposit OWNER AMOUNT, withdraw NAME AMOUNT (paid out), "
                  "lock escrow|penalty_escrow|credit_pool AMOUNT (the gateway's own), "
                  "grant OWNER AMOUNT (free credit)")
@@ -244,7 +257,8 @@ Run declare_account(CLI::App& app) {
   app.add_flag("--auditor", options->is_auditor, "The new account is an auditor's")
       ->excludes(
           app.add_flag("--operator", options->is_operator, "The new account is an operator's"));
-  app.add_option("--save", options->save, "Write the new token into this file (mode 0600)");
+  app.add_option("--save", options->save, "Write the new token or code into this file (mode 0600)");
+  declare_tokens(app, *options);
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return account(*options); };

@@ -314,6 +314,7 @@ Run declare_gateway(CLI::App& app) {
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
   declare_serving(app, options->daemon.serving);
+  declare_signup(app, gateway);
   declare_observation(app, options->metrics, options->daemon.serving.observe);
   declare_quotas(app, gateway.quotas);
   app.add_option("--receipts", gateway.receipts.records_max,

@@ -5,6 +5,7 @@
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/serve/gateway/tokens.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,9 @@ struct ModelsArguments {
   bool is_removed = false;
   bool allows_none = false;
   std::vector<std::string> allowed;
+  std::string granted, revoked;  // accounts
+  bool with_content = false;
+  bool shows_grants = false;
   Connection connection;
   bool json = false;
 };
@@ -75,6 +79,44 @@ Result<int> remove_model(client::Client& client, const std::string& name, bool j
   return 0;
 }
 
+/// That these may stand in a path. Error: kInvalidArgument.
+Result<void> check_names(const std::string& model, const ModelsArguments& options) {
+  const std::size_t slash = model.find('/');
+  for (const std::string& half : {model.substr(0, slash), model.substr(slash + 1)}) {
+    if (!gateway::is_label(half))
+      return core::fail(core::ErrorCode::kInvalidArgument, "'{}' is no model's name", model);
+  }
+  for (const std::string& account : {options.granted, options.revoked}) {
+    if (!account.empty() && !gateway::is_label(account))
+      return core::fail(core::ErrorCode::kInvalidArgument, "'{}' is no account's name", account);
+  }
+  return {};
+}
+
+/// Says who else may use it, once that is changed as asked for.
+Result<int> share(client::Client& client, const std::string& name, const ModelsArguments& options) {
+  COMMENSAL_TRY(check_names(name, options));
+  const std::string target = "/v1/models/" + name + "/accounts";
+  if (!options.granted.empty()) {
+    const char* const content = options.with_content ? "?content=1" : "?content=0";
+    COMMENSAL_TRY(
+        client.send("PUT", target + "/" + options.granted + content, "application/json", {}));
+  }
+  if (!options.revoked.empty()) COMMENSAL_TRY(client.remove(target + "/" + options.revoked));
+  COMMENSAL_ASSIGN(const std::string text, client.get_json(target));
+  if (options.json) {
+    fmt::print("{}\n", text);
+    return 0;
+  }
+  const auto all = nlohmann::json::parse(text, nullptr, false);
+  if (!all.contains("accounts")) return 0;
+  for (const auto& one : all["accounts"]) {
+    fmt::print("{:<32} {}\n", one.value("account", ""),
+               one.value("content", false) ? "uses and downloads it" : "uses it");
+  }
+  return 0;
+}
+
 /// As it is, or as it is with another list of providers.
 Result<client::ModelInfo> look_up_model(client::Client& client, const std::string& name,
                                         const ModelsArguments& options) {
@@ -92,6 +134,8 @@ Result<int> models(const ModelsArguments& options) {
   if (options.name.empty()) return list(client, options.json);
   COMMENSAL_ASSIGN(const std::string name, full_model_name(client, options.name));
   if (options.is_removed) return remove_model(client, name, options.json);
+  if (!options.granted.empty() || !options.revoked.empty() || options.shows_grants)
+    return share(client, name, options);
   COMMENSAL_ASSIGN(const client::ModelInfo model, look_up_model(client, name, options));
   if (!options.save.empty()) {
     Progress progress("download");
@@ -126,6 +170,12 @@ Run declare_models(CLI::App& app) {
   allow->allow_extra_args(false)->needs(name)->excludes(removed);
   none->needs(name)->excludes(removed)->excludes(allow);
   removed->needs(name);
+  auto* grant = app.add_option("--grant", options->granted,
+                               "This account may use the private model from now on")
+                    ->needs(name);
+  app.add_flag("--with-content", options->with_content, "... and download it")->needs(grant);
+  app.add_option("--revoke", options->revoked, "This account may no longer")->needs(name);
+  app.add_flag("--grants", options->shows_grants, "Say which accounts may")->needs(name);
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return models(*options); };

@@ -184,15 +184,16 @@ class Client {
   /// The JSON text that a POST is answered with.
   core::Result<std::string> post(const std::string& target, const std::string& content_type,
                                  core::ByteView body);
+  /// Likewise of any method with a body; of DELETE. `target` is an escaped path, and what it asks.
+  core::Result<std::string> send(std::string_view method, const std::string& target,
+                                 const std::string& content_type, core::ByteView body);
+  core::Result<void> remove(const std::string& target);
 
  private:
   Client(Transport transport, std::string token)
       : transport_(std::move(transport)), token_(std::move(token)) {}
   core::Result<HttpResponse> call(HttpRequest request);
   core::Result<core::Bytes> get(const std::string& target, const Progress& received = {});
-  core::Result<std::string> send(std::string_view method, const std::string& target,
-                                 const std::string& content_type, core::ByteView body);
-  core::Result<void> remove(const std::string& target);
 
   Transport transport_;
   std::string token_;
