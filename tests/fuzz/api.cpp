@@ -75,6 +75,7 @@ class Town {
   static gateway::GatewayConfig config() {
     gateway::GatewayConfig made;
     made.audit_probability = 0.5;
+    made.open_signup = protocol::Amount();
     return made;
   }
 

@@ -3,8 +3,10 @@
 // encoding, which can be written again.
 #include <algorithm>
 #include <commensal/serve/gateway/accounts.hpp>
+#include <commensal/serve/gateway/act_log.hpp>
 #include <commensal/serve/gateway/ban_list.hpp>
 #include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/invitations.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
 #include <commensal/serve/gateway/rollout_book.hpp>
 #include <commensal/serve/provider/late_steps.hpp>
@@ -28,13 +30,21 @@ void read_record(core::ByteView bytes) {
   core::check(again && std::ranges::equal(*again, bytes), "one record has one encoding");
 }
 
-constexpr void (*kReaders[])(core::ByteView) = {
-    read_record<gateway::Account>,           read_record<gateway::ModelVersion>,
-    read_record<gateway::ReceiptRecord>,     read_record<gateway::RolloutEntry>,
-    read_record<rpc::HashChainPosition>,     read_record<receipt::StepTask>,
-    read_record<receipt::Opening>,           read_record<receipt::Assignment>,
-    read_record<rollout::JobRecord>,         read_record<rollout::StepRecord>,
-    read_record<provider::LateSteps::Count>, read_record<gateway::Ban>};
+constexpr void (*kReaders[])(core::ByteView) = {read_record<gateway::Account>,
+                                                read_record<gateway::ModelVersion>,
+                                                read_record<gateway::ReceiptRecord>,
+                                                read_record<gateway::RolloutEntry>,
+                                                read_record<rpc::HashChainPosition>,
+                                                read_record<receipt::StepTask>,
+                                                read_record<receipt::Opening>,
+                                                read_record<receipt::Assignment>,
+                                                read_record<rollout::JobRecord>,
+                                                read_record<rollout::StepRecord>,
+                                                read_record<provider::LateSteps::Count>,
+                                                read_record<gateway::Ban>,
+                                                read_record<gateway::Token>,
+                                                read_record<gateway::Invitation>,
+                                                read_record<gateway::Act>};
 
 }  // namespace
 

@@ -106,6 +106,21 @@ def api_seeds():
     put("api", "accounts", requests(
         ("r POST /v1/accounts", b'{"name":"bob","role":"consumer"}'), ("r GET /v1/accounts", b""),
         ("r POST /v1/accounts/bob/token", b""), ("r DELETE /v1/accounts/bob", b"")))
+    put("api", "tokens", requests(
+        ("a POST /v1/account/tokens",
+         b'{"label":"ci","scopes":["infer","models"],"expires_in_s":60}'),
+        ("a GET /v1/account/tokens", b""), ("r DELETE /v1/accounts/alice/tokens/ci", b""),
+        ("a DELETE /v1/account/tokens/default", b"")))
+    put("api", "signup", requests(
+        ("r POST /v1/invitations", b'{"label":"i","uses":2,"expires_in_s":9,"credit":"0"}'),
+        ("r GET /v1/invitations", b""), ("x POST /v1/signup", b'{"name":"bob","code":"00"}'),
+        ("x POST /v1/signup", b'{"name":"bob"}'), ("r DELETE /v1/invitations/i", b""),
+        ("r GET /v1/audit-log?count=2&before=9", b"")))
+    put("api", "grants", requests(
+        ("a PUT /v1/models/alice/m?private=1", small),
+        ("r PUT /v1/models/alice/m/accounts/root?content=1", b""),
+        ("a GET /v1/models/alice/m/accounts", b""),
+        ("a DELETE /v1/models/alice/m/accounts/root", b"")))
     put("api", "rollout", requests(push, (
         "a POST /v1/rollouts", b'{"model":"alice/m","steps":3,"feeds":[],' + given[1:]),
         ("a GET /v1/rollouts", b"")))
