@@ -17,5 +17,6 @@ inline constexpr std::size_t kDatabaseMessageBytesMax = 512;
 inline constexpr std::int64_t kLeaseMsMin = 100, kLeaseMsMax = 3'600'000;
 // A standby goes on waiting while a server that it has spoken to is away so long.
 inline constexpr std::int64_t kStandbyAwayMs = 60'000;
+inline constexpr std::size_t kWriterAddressesBytesMax = 1024;
 
 }  // namespace commensal::limits

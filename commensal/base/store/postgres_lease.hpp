@@ -24,6 +24,10 @@ class Lease {
   ~Lease();
 
   std::int64_t token() const { return token_; }
+  /// Of the database.
+  const std::string& secret() const { return secret_; }
+  /// PostgresStore's.
+  void publish(std::string addresses);
   bool is_lost() const { return is_lost_; }
   /// For who has seen that another token is newer. Returns what to tell.
   core::Error lose();
@@ -34,6 +38,7 @@ class Lease {
       : address_(address), options_(options), clock_(clock) {}
 
   core::Result<bool> try_to_take();
+  core::Result<void> look_at_other();
   core::Result<void> wait_for_it();
   core::Result<void> connect();
   void renew(const std::stop_token& stop);
@@ -43,9 +48,12 @@ class Lease {
   const core::Clock& clock_;
   std::unique_ptr<Connection> connection_;  // the thread's, once there is one
   std::int64_t token_ = 0;
+  std::string secret_;
   bool has_told_ = false;
   std::atomic<bool> is_lost_ = false;
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards the next two
+  std::string addresses_;
+  bool is_news_ = false;  // the server has not been told of them
   std::condition_variable_any ending_;
   std::jthread renews_;
 };

@@ -102,6 +102,10 @@ class ServerStore final : public PostgresStore {
     return Lease::error_of_lost();
   }
 
+  void publish(std::string addresses) override { lease_->publish(std::move(addresses)); }
+
+  const std::string& secret() const override { return lease_->secret(); }
+
   Result<std::optional<Bytes>> get(std::string_view space, ByteView key) override {
     check_not_scanning(scanning_);
     COMMENSAL_TRY(check_key(space, key));

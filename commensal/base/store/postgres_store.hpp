@@ -6,9 +6,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 namespace commensal::store {
+
+/// Who writes on a database, to those that wait.
+struct Writer {
+  std::int64_t token = 0;  // grows with each that takes over
+  std::string addresses;   // as it has published them; "": not yet, or no more
+  std::string secret;      // of the database, for those that know it to know each other by
+};
 
 struct PostgresOptions {
   /// Who writes, in words, for those that wait; 1 to limits::kNameBytesMax bytes.
@@ -21,6 +29,10 @@ struct PostgresOptions {
   std::int64_t redial_ms = 5'000;
   /// Called once where another holds the lease, with its owner; then opening waits.
   std::function<void(const std::string& owner)> on_wait = {};
+  /// Called at each look while another holds it.
+  std::function<void(const Writer&)> on_writer = {};
+  /// Then it waits no longer: opening ends with kCancelled.
+  std::stop_token stop = {};
 };
 
 /// The twin for several machines: tables in a PostgreSQL database, of which one writer holds the
@@ -34,6 +46,11 @@ class PostgresStore : public core::Store {
  public:
   /// Why nothing is written any more, once another has taken over. Thread-safety: any thread.
   virtual std::optional<core::Error> taken_over() const = 0;
+  /// Tells those that wait, at their next look, where this writer listens; at most
+  /// limits::kWriterAddressesBytesMax bytes. Thread-safety: any thread.
+  virtual void publish(std::string addresses) = 0;
+  /// Writer::secret. Thread-safety: any thread.
+  virtual const std::string& secret() const = 0;
 };
 
 /// `url`: postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or with ?host=FOLDER of a Unix socket.
@@ -41,7 +58,7 @@ class PostgresStore : public core::Store {
 /// a thread of its own and gives back when it is destroyed. `clock` must outlive it. Errors:
 /// kInvalidArgument (not such a URL), kUnavailable (also: no such database), kPermissionDenied,
 /// kFailedPrecondition (tables of a newer Commensal; a server that does not write through to its
-/// disk).
+/// disk), kCancelled.
 core::Result<std::unique_ptr<PostgresStore>> open_postgres_store(const std::string& url,
                                                                  const PostgresOptions& options,
                                                                  const core::Clock& clock);

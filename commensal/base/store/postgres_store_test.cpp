@@ -10,6 +10,7 @@
 #include <commensal/base/store/postgres_store.hpp>
 #include <commensal/base/store/testing/cutting_proxy.hpp>
 #include <commensal/base/store/testing/postgres_server.hpp>
+#include <mutex>
 #include <thread>
 
 namespace commensal::store {
@@ -284,6 +285,48 @@ TEST_F(PostgresStoreTest, AStandbyWaitsUntilTheLeaseIsGivenBack) {
   first.reset();
   standby.join();
   EXPECT_EQ(told, 1);
+}
+
+TEST_F(PostgresStoreTest, AStandbyHearsWhereTheWriterListens) {
+  const auto first = *open();
+  std::mutex mutex;
+  std::optional<Writer> seen;
+  std::stop_source stopping;
+  std::jthread waits([&] {
+    const auto second = open({.owner = "second",
+                              .on_writer =
+                                  [&](const Writer& writer) {
+                                    const std::lock_guard lock(mutex);
+                                    seen = writer;
+                                  },
+                              .stop = stopping.get_token()});
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::kCancelled);
+  });
+  const auto hears = [&](const std::string& addresses) {
+    for (int tries = 0; tries < 500; ++tries, ::usleep(20'000)) {
+      const std::lock_guard lock(mutex);
+      if (seen && seen->addresses == addresses) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(hears(""));
+  first->publish("a:1 b:2");
+  EXPECT_TRUE(hears("a:1 b:2"));
+  EXPECT_EQ(seen->secret, first->secret());
+  EXPECT_EQ(first->secret().size(), 36u);
+  server_->psql("UPDATE commensal_writer SET token = token + 1");  // by who knows of no addresses
+  EXPECT_TRUE(hears("")) << "they are not its own";
+  stopping.request_stop();
+}
+
+TEST_F(PostgresStoreTest, TablesOfTheFirstVersionAreServed) {
+  ASSERT_TRUE((*open())->apply(batch_of(1)));
+  server_->psql("ALTER TABLE commensal_writer DROP addresses, DROP addresses_of, DROP secret");
+  const auto store = *open();
+  EXPECT_EQ(last_of(*store), 1u);
+  EXPECT_TRUE(store->apply(batch_of(2)));
+  EXPECT_EQ(store->secret().size(), 36u);
 }
 
 /// A writer in a process of its own, which can be put to sleep; "1" when it has written.
