@@ -21,6 +21,8 @@ class Descriptor {
 
   bool valid() const { return fd_ >= 0; }
   int get() const { return fd_; }
+  /// It is the caller's from now on.
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -58,6 +59,16 @@ std::string Endpoint::text() const {
   return is_v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
+std::vector<std::string> endpoints_of(std::string_view list) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t end = list.find(',');
+    parts.emplace_back(list.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    list.remove_prefix(end + 1);
+  }
+}
+
 Result<Listener> listen_on(const Endpoint& where) {
   const auto refuse = [](const char* why) { return fail(ErrorCode::kUnavailable, "{}", why); };
   const std::string host(where.host == kLocalhost ? kLoopback : where.host);
@@ -84,6 +95,13 @@ Result<Listener> listen_on(const Endpoint& where) {
   }
   made.port = port_of(here);
   return made;
+}
+
+Result<Listener> share(const Listener& listener) {
+  Listener made{Descriptor(::fcntl(listener.socket.get(), F_DUPFD_CLOEXEC, 0)), listener.port,
+                listener.relays};
+  if (made.socket.valid()) return made;
+  return fail(ErrorCode::kUnavailable, "no files are left");
 }
 
 std::string network_of(const sockaddr* address) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Addresses of TCP, and sockets that listen. Pure functions but for listen_on(). Any thread.
 namespace commensal::core {
@@ -29,13 +30,20 @@ inline std::string host_of(std::string_view endpoint) {
   return Endpoint::parse(endpoint).value_or(Endpoint{}).host;
 }
 
+/// The parts of "HOST:PORT,HOST:PORT,...": one at least, whatever they are.
+std::vector<std::string> endpoints_of(std::string_view list);
+
 struct Listener {
   Descriptor socket;  // does not block, not inherited
   std::uint16_t port = 0;
+  std::string relays;  // the secret of those who may say whom they carry (proxy_header.hpp), or ""
 };
 /// Listens on the host's first address; "localhost" is 127.0.0.1 wherever one listens, so that who
 /// dials that finds it. Port 0 takes a free one. Error: kUnavailable, why in a few words.
 Result<Listener> listen_on(const Endpoint& where);
+
+/// The same socket once more: who comes there goes to whoever accepts first. Error: kUnavailable.
+Result<Listener> share(const Listener& listener);
 
 /// Whom an address is counted as: its IPv4 address, or its IPv6 site (/48), since whoever has one
 /// address of a site may have all of them. An IPv4 address mapped into IPv6 is the IPv4 address.

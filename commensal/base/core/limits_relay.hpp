@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Bounds of a gateway that passes connections on to another: see limits.hpp.
+namespace commensal::limits {
+
+// Of one port. Those that nobody can be found for hold a socket and nothing else.
+inline constexpr std::size_t kRelayConnectionsMax = 2048;
+inline constexpr std::size_t kRelayBufferBytes = 1 << 15;  // of one way of a connection
+inline constexpr std::int64_t kRelayWaitMs = 30'000;       // for who writes
+inline constexpr std::int64_t kRelayDialMs = 3'000;        // one try to reach it
+inline constexpr std::int64_t kRelayAgainMs = 100;         // between two
+// Silence on both ways ends a connection: soon where the last word was the gateway's, which has
+// bounds of its own for those that owe it one.
+inline constexpr std::int64_t kRelayIdleMs = 180'000;
+inline constexpr std::int64_t kRelayQuietMs = 250;  // then who is to leave has heard its answer
+inline constexpr std::size_t kProxyHeaderBytesMax = 256;  // whose a connection is
+// A gateway that is told to stop: what is under way may take so long.
+inline constexpr std::int64_t kDrainMs = 20'000;
+
+}  // namespace commensal::limits
