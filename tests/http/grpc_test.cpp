@@ -298,6 +298,32 @@ TEST_F(GrpcFace, StopsWithCallsUnderWay) {
   EXPECT_FALSE(stream->Finish().ok());
 }
 
+// What is under way is answered, and a stream's client hears then that it is to go elsewhere.
+TEST_F(GrpcFace, FinishesWhatIsUnderWayWhenItDrains) {
+  grpc::ClientContext context;
+  authorize(context, world_.alice);
+  const auto stub = connect();
+  const auto stream = stub->ModelStreamInfer(&context);
+  stream->Write(digit(1));
+  inference::ModelStreamInferResponse said;
+  ASSERT_TRUE(stream->Read(&said));
+  world_.hold_loop();
+  ModelInferResponse response;
+  auto asked =
+      std::async(std::launch::async, [&] { return infer(digit(2), response, world_.alice); });
+  stream->Write(digit(3));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  auto drained = std::async(std::launch::async, [&] { server_->drain(20'000); });
+  EXPECT_EQ(drained.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+  world_.free_loop();
+  EXPECT_TRUE(asked.get().ok());
+  EXPECT_TRUE(stream->Read(&said)) << "it was asked before";
+  EXPECT_FALSE(stream->Read(&said));
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  drained.get();
+  EXPECT_FALSE(infer(digit(4), response, world_.alice).ok());
+}
+
 // A stream that sends and never reads: a few requests are under way, the rest waits with it.
 TEST_F(GrpcFace, AStreamThatNeverReadsHoldsLittle) {
   grpc::ClientContext context;

@@ -21,7 +21,7 @@ T must(core::Result<T> result) {
 }  // namespace
 
 World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
-             const gateway::QuotaConfig& quotas, bool open_signup)
+             const gateway::QuotaConfig& quotas, bool open_signup, const std::string& relays)
     : identity_(std::move(identity)),
       folder_(std::filesystem::temp_directory_path() /
               fmt::format("commensal-http-{}-{}", name, ::getpid())),
@@ -47,9 +47,15 @@ World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
                             {}));
   streams_.listen(*gateway_);
   loop_.start();
+  core::Listener listening;
+  if (!relays.empty()) {
+    listening = must(core::listen_on({"127.0.0.1", 0}));
+    listening.relays = relays;
+  }
   http_ = must(http::HttpServer::start(
       *gateway_, loop_, clock_, rng_,
       {.identity = identity_,
+       .listening = relays.empty() ? nullptr : &listening,
        .metrics = http::MetricsPort{.address = "127.0.0.1", .identity = identity_}}));
 }
 

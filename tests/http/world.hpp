@@ -30,9 +30,11 @@ class LeapingClock final : public core::Clock {
 class World {
  public:
   /// With an identity it speaks TLS, which client() trusts by its pin. `open_signup`: whoever comes
-  /// may make an account, which gets no credit.
+  /// may make an account, which gets no credit. `relays`: the secret of those who may say whose
+  /// connections they carry.
   explicit World(const std::string& name, std::shared_ptr<tls::Identity> identity = nullptr,
-                 const gateway::QuotaConfig& quotas = {}, bool open_signup = false);
+                 const gateway::QuotaConfig& quotas = {}, bool open_signup = false,
+                 const std::string& relays = "");
   ~World();
 
   void start_provider();

@@ -83,7 +83,7 @@ auto Connection::from_loop(Then then) {
 }
 
 void Connection::start() {
-  asio::post(stream_.get_executor(), [self = shared_from_this()] { self->begin(); });
+  asio::post(stream_.get_executor(), [self = shared_from_this()] { self->hear_front(); });
 }
 
 void Connection::stop(bool at_once) {
@@ -209,7 +209,7 @@ void Connection::on_head(Error error) {
   Request request = request_of(head);
   request.from.party = place_.party;
   request.from.is_strangers = is_strangers() && !shared_.is_for_metrics;
-  request.from.is_local = is_loopback(stream_.socket());
+  request.from.is_local = relays_ == 0 && is_loopback(stream_.socket());
   request.tag = tag_;
   request.is_for_metrics = shared_.is_for_metrics;
   phase_ = Phase::kAnswering;

@@ -41,6 +41,7 @@ struct Shared {
   std::shared_ptr<const tls::Identity> identity;  // null: no TLS
   bool is_for_metrics;                            // nothing else is served there
   Handshakes& handshakes;
+  std::string relays = {};  // core::Listener's
   std::atomic<bool> stopping = false;
 };
 
@@ -67,6 +68,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   using Error = beast::error_code;
   enum class Phase : std::uint8_t { kIdle, kReading, kAnswering, kWriting, kLingering, kClosed };
 
+  void hear_front();
+  void take_front(int tries);
   void begin();
   void shake_hands();
   void wait_for_request();
@@ -111,6 +114,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool timed_out_ = false;
   Phase phase_ = Phase::kIdle;
   bool close_after_ = false;
+  int relays_ = 0;  // that it has come by
 
   beast::flat_buffer buffer_;
   std::optional<beast::http::request_parser<beast::http::empty_body>> head_;

@@ -11,6 +11,7 @@
 #include <deque>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace commensal::http {
@@ -54,6 +55,7 @@ struct Port {
                .is_for_metrics = is_for_metrics,
                .handshakes = handshakes} {}
   core::Result<void> listen(const std::string& address, std::uint16_t port);
+  core::Result<void> listen(const core::Listener& listening);
 };
 
 }  // namespace
@@ -93,10 +95,13 @@ struct HttpServer::State {
     gate->io = &io;
   }
 
-  core::Result<void> listen(const MetricsPort& where, bool is_for_metrics);
+  core::Result<void> listen(const MetricsPort& where, bool is_for_metrics,
+                            const core::Listener* listening);
   void run(int thread_count);
   void accept(Port& port);
   void on_accept(Port& port, beast::error_code error, tcp::socket socket);
+  /// Whether none is left in time.
+  bool drain(std::int64_t grace_ms);
   void stop(std::int64_t grace_ms);
   void stop_connections(bool at_once);
   /// For one more. Under `mutex`.
@@ -129,10 +134,22 @@ core::Result<void> Port::listen(const std::string& address, std::uint16_t port) 
   return {};
 }
 
-core::Result<void> HttpServer::State::listen(const MetricsPort& where, bool is_for_metrics) {
+core::Result<void> Port::listen(const core::Listener& listening) {
+  COMMENSAL_ASSIGN(core::Listener own, core::share(listening));
+  beast::error_code error;
+  acceptor.assign(tcp::v4(), own.socket.get(), error);  // a family for what it opens: nothing
+  if (error) return core::fail(core::ErrorCode::kUnavailable, "{}", error.message());
+  number = own.port;
+  shared.relays = own.relays;
+  std::ignore = own.socket.release();
+  return {};
+}
+
+core::Result<void> HttpServer::State::listen(const MetricsPort& where, bool is_for_metrics,
+                                             const core::Listener* listening) {
   Port& port = ports.emplace_back(io, services, gate, handshakes, is_for_metrics);
   port.shared.identity = where.identity;
-  return port.listen(where.address, where.port);
+  return listening == nullptr ? port.listen(where.address, where.port) : port.listen(*listening);
 }
 
 void HttpServer::State::run(int thread_count) {
@@ -207,8 +224,7 @@ bool HttpServer::State::wait_until_gone(std::int64_t wait_ms) {
                           [this] { return connections.empty(); });
 }
 
-void HttpServer::State::stop(std::int64_t grace_ms) {
-  if (threads.empty()) return;
+bool HttpServer::State::drain(std::int64_t grace_ms) {
   for (Port& port : ports) {
     port.shared.stopping = true;
     asio::post(port.acceptor.get_executor(), [&port] {
@@ -218,7 +234,12 @@ void HttpServer::State::stop(std::int64_t grace_ms) {
     });
   }
   stop_connections(false);
-  if (!wait_until_gone(grace_ms)) stop_connections(true);
+  return wait_until_gone(grace_ms);
+}
+
+void HttpServer::State::stop(std::int64_t grace_ms) {
+  if (threads.empty()) return;
+  if (!drain(grace_ms)) stop_connections(true);
   {
     const std::lock_guard lock(gate->mutex);
     gate->io = nullptr;
@@ -239,6 +260,7 @@ std::uint16_t HttpServer::metrics_port() const {
   return state_->ports.size() > 1 ? state_->ports.back().number : 0;
 }
 const oip::Services& HttpServer::services() const { return state_->services; }
+void HttpServer::drain(std::int64_t grace_ms) { state_->drain(grace_ms); }
 void HttpServer::stop(std::int64_t grace_ms) { state_->stop(grace_ms); }
 
 core::Result<std::unique_ptr<HttpServer>> HttpServer::start(gateway::Gateway& gateway,
@@ -249,8 +271,9 @@ core::Result<std::unique_ptr<HttpServer>> HttpServer::start(gateway::Gateway& ga
   core::check(options.threads >= 1 && options.threads <= limits::kThreadsMax,
               "an HTTP server has at least one thread");
   auto state = std::make_unique<State>(gateway, loop, clock, rng, options.serving);
-  COMMENSAL_TRY(state->listen({options.address, options.port, options.identity}, false));
-  if (options.metrics) COMMENSAL_TRY(state->listen(*options.metrics, true));
+  COMMENSAL_TRY(
+      state->listen({options.address, options.port, options.identity}, false, options.listening));
+  if (options.metrics) COMMENSAL_TRY(state->listen(*options.metrics, true, nullptr));
   state->run(options.threads);
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));
 }

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/loop.hpp>
+#include <commensal/base/core/network.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/oip/services.hpp>
@@ -26,6 +27,7 @@ struct HttpOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;                              // 0: any that is free
   std::shared_ptr<const tls::Identity> identity = {};  // TLS 1.3; null: none
+  const core::Listener* listening = nullptr;  // at this address already; null: it opens its own
   std::optional<MetricsPort> metrics = {};
   oip::Options serving = {};
   int threads = 2;  // that read and write, parse and encode bodies
@@ -51,8 +53,11 @@ class HttpServer {
   std::uint16_t metrics_port() const;  // 0: there is none
   /// For who serves the same consumers in another protocol, and ends before this server does.
   const oip::Services& services() const;
-  /// Takes no new requests, lets those under way finish for `grace_ms`, and closes what is left.
-  /// On the loop's own thread only with 0: what is under way needs the loop.
+  /// Takes no new requests and lets those under way finish for `grace_ms`: what is answered closes
+  /// its connection. What is left goes on. Not on the loop's own thread.
+  void drain(std::int64_t grace_ms);
+  /// The same, and closes what is left. On the loop's own thread only with 0: what is under way
+  /// needs the loop.
   void stop(std::int64_t grace_ms = 5'000);
 
  private:

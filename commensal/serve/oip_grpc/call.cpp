@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
 constexpr const char* kRequestId = "x-request-id";
+constexpr const char* kStops = "the gateway stops";
 
 grpc::Status to_status(const core::Error& error) {
   return {static_cast<grpc::StatusCode>(rpc::status_code(error.code)),
@@ -39,7 +40,7 @@ std::int64_t writing_ns_max(std::size_t bytes) {
 Call::Call(std::shared_ptr<Hall> hall, grpc::GenericCallbackServerContext* context)
     : hall_(std::move(hall)),
       context_(context),
-      from_(rpc::peer_of(context->peer())),
+      from_(rpc::peer_of(context->peer(), *hall_->door)),
       method_(find_method(context->method())),
       authorization_(metadata_of(*context, "authorization")),
       tag_(hall_->services.serving.observer.tag(only_metadata_of(*context, kRequestId),
@@ -60,7 +61,7 @@ Call* Call::begin(const std::shared_ptr<Hall>& hall, grpc::GenericCallbackServer
     hall->calls.emplace(call.get(), call);
   }
   if (is_stopped) {
-    call->refuse({core::ErrorCode::kUnavailable, "the gateway stops"});
+    call->refuse({core::ErrorCode::kUnavailable, kStops});
   } else if (call->method_ == nullptr) {
     call->refuse({core::ErrorCode::kUnsupported, "there is no such call"});
   } else {
@@ -245,6 +246,13 @@ void Call::OnCancel() {
   left_.request_stop();  // not under the mutex: the gateway may answer before it returns
   const std::lock_guard lock(mutex_);
   if (!end_) end_ = grpc::Status::CANCELLED;
+  pump_locked();
+}
+
+void Call::leave() {
+  if (method_ == nullptr || !method_->is_stream) return;
+  const std::lock_guard lock(mutex_);
+  if (!end_) end_ = grpc::Status(grpc::StatusCode::UNAVAILABLE, kStops);
   pump_locked();
 }
 

@@ -39,6 +39,8 @@ class Call final : public grpc::ServerGenericBidiReactor,
                      grpc::GenericCallbackServerContext* context);
   Call(std::shared_ptr<Hall> hall, grpc::GenericCallbackServerContext* context);
 
+  /// A stream ends once what it has asked is answered.
+  void leave();
   /// Ends it where its client has been waited for too long.
   void look(std::int64_t now_ns);
 

@@ -43,17 +43,20 @@ class Service final : public grpc::CallbackGenericService {
   const std::shared_ptr<Hall> hall_;
 };
 
+std::vector<std::shared_ptr<Call>> calls_of(Hall& hall) {
+  std::vector<std::shared_ptr<Call>> calls;
+  const std::lock_guard lock(hall.mutex);
+  if (hall.is_stopped) return calls;
+  for (const auto& [key, call] : hall.calls)
+    if (auto one = call.lock()) calls.push_back(std::move(one));
+  return calls;
+}
+
 void look_later(const std::shared_ptr<Hall>& hall) {
   hall->services.loop.after(kLookMs, [weak = std::weak_ptr(hall)] {
     const auto at = weak.lock();
     if (!at) return;
-    std::vector<std::shared_ptr<Call>> calls;
-    {
-      const std::lock_guard lock(at->mutex);
-      if (at->is_stopped) return;
-      for (const auto& [key, call] : at->calls)
-        if (auto one = call.lock()) calls.push_back(std::move(one));
-    }
+    const auto calls = calls_of(*at);
     const std::int64_t now_ns = at->services.clock.monotonic_ns();
     for (const auto& call : calls) call->look(now_ns);
     look_later(at);
@@ -75,9 +78,9 @@ struct GrpcInferenceServer::State {
 
 core::Result<std::unique_ptr<GrpcInferenceServer>> GrpcInferenceServer::start(
     const oip::Services& services, const std::string& address,
-    std::shared_ptr<const tls::Identity> identity) {
-  COMMENSAL_ASSIGN(auto server,
-                   rpc::GenericServer::open(address, std::move(identity), kTerms, kBounds));
+    std::shared_ptr<const tls::Identity> identity, const core::Listener* listening) {
+  COMMENSAL_ASSIGN(auto server, rpc::GenericServer::open(address, std::move(identity), kTerms,
+                                                         kBounds, listening));
   // It would write a line for each text of a client that is no UTF-8, as often as one likes.
   google::protobuf::SetLogHandler(nullptr);
   auto state = std::make_unique<State>(services, std::move(server));
@@ -92,6 +95,11 @@ GrpcInferenceServer::~GrpcInferenceServer() { stop(); }
 
 std::uint16_t GrpcInferenceServer::port() const {
   return static_cast<std::uint16_t>(state_->hall->door->port());
+}
+
+void GrpcInferenceServer::drain(std::int64_t grace_ms) {
+  for (const auto& call : calls_of(*state_->hall)) call->leave();
+  state_->server->drain(grace_ms);
 }
 
 void GrpcInferenceServer::stop() {

@@ -14,8 +14,10 @@
 #include <cerrno>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/places.hpp>
+#include <commensal/base/core/proxy_header.hpp>
 #include <commensal/serve/rpc/door.hpp>
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace commensal::rpc {
@@ -27,7 +29,8 @@ using core::Result;
 
 constexpr int kPauseMs = 20;  // where there are no files left
 constexpr int kSweepMs = 500;
-constexpr int kLookMs = 20;  // at strangers: between two looks gRPC reads some hundred calls
+constexpr int kLookMs = 20;    // at strangers: between two looks gRPC reads some hundred calls
+constexpr int kRelaysMax = 4;  // on the way of one connection
 constexpr std::uint64_t kFilesOfOne = 4;  // the socket, its copy, and as many for everything else
 
 void turn_away(int accepted) {
@@ -66,14 +69,15 @@ std::size_t share_of_files() {
 
 }  // namespace
 
-Result<std::unique_ptr<Door>> Door::open(const std::string& address, const DoorBounds& bounds) {
+Result<std::unique_ptr<Door>> Door::open(const std::string& address, const DoorBounds& bounds,
+                                         const core::Listener* listening) {
   const auto refuse = [&](const std::string& why) {
     return fail(ErrorCode::kUnavailable, "cannot listen for {} on '{}': {}", bounds.whom, address,
                 why);
   };
   const auto where = core::Endpoint::parse(address);
   if (!where) return refuse("expected HOST:PORT");
-  auto listener = core::listen_on(*where);
+  auto listener = listening == nullptr ? core::listen_on(*where) : core::share(*listening);
   if (!listener) return refuse(listener.error().message);
   std::unique_ptr<Door> made(new Door);
   made->bounds_ = bounds;
@@ -104,9 +108,11 @@ void Door::run(const std::stop_token& stop, const std::function<void(int, int)>&
     const int count = ::epoll_wait(events_.get(), seen.data(), seen.size(),
                                    has_strangers || has_ended ? kLookMs : kSweepMs);
     for (int i = 0; i < count; ++i) {
-      const bool is_new = seen[i].data.fd == listener_.socket.get();
+      const int fd = seen[i].data.fd;
+      const bool is_new = fd == listener_.socket.get(), is_unheard = unheard_.contains(fd);
       if (is_new) accept(take);
-      (is_new ? has_strangers : has_ended) = true;
+      if (is_unheard) hear(fd, take);
+      (is_new || is_unheard ? has_strangers : has_ended) = true;
     }
     // However many come and go: each look is at all connections.
     const std::int64_t now_ns = clock_.monotonic_ns();
@@ -117,6 +123,7 @@ void Door::run(const std::stop_token& stop, const std::function<void(int, int)>&
     if (!has_ended && now_ns - swept_ns < std::int64_t{kSweepMs} * 1'000'000) continue;
     swept_ns = now_ns;
     has_ended = false;
+    forget_unheard();
     sweep();
   }
 }
@@ -126,25 +133,76 @@ void Door::accept(const std::function<void(int, int)>& take) {
   socklen_t size = sizeof from;
   const int accepted = ::accept4(listener_.socket.get(), reinterpret_cast<sockaddr*>(&from), &size,
                                  SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (accepted >= 0)
-    return admit(accepted, from) ? take(listener_.socket.get(), accepted) : turn_away(accepted);
+  if (accepted >= 0 && !listener_.relays.empty()) return listen_to(accepted, from);
+  if (accepted >= 0) {
+    return admit(accepted, from, from, false) ? take(listener_.socket.get(), accepted)
+                                              : turn_away(accepted);
+  }
   if (errno != EMFILE && errno != ENFILE) return;
   pollfd wake{wake_.get(), POLLIN, 0};
   ::poll(&wake, 1, kPauseMs);
 }
 
-bool Door::admit(int accepted, const sockaddr_storage& from) {
-  const auto* const address = reinterpret_cast<const sockaddr*>(&from);
+/// Who it is from is in front of what it says, perhaps.
+void Door::listen_to(int accepted, const sockaddr_storage& from) {
+  if (unheard_.size() >= bounds_.strangers_max) {
+    std::vector<core::Place> places;
+    std::vector<int> whose;
+    for (const auto& [fd, one] : unheard_) {
+      places.push_back({.party = core::network_of(reinterpret_cast<const sockaddr*>(&one.peer)),
+                        .since_ns = one.since_ns});
+      whose.push_back(fd);
+    }
+    if (const auto leaves = core::who_leaves(places)) unheard_.erase(whose[*leaves]);
+  }
+  unheard_.insert_or_assign(
+      accepted, Unheard{core::Descriptor(accepted), from, from, clock_.monotonic_ns(), false});
+  epoll_event wanted{.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data = {.fd = accepted}};
+  ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, accepted, &wanted);
+}
+
+void Door::hear(int socket, const std::function<void(int, int)>& take) {
+  using State = core::ProxyHeader::State;
+  Unheard& it = unheard_.at(socket);
+  core::ProxyHeader read = core::take_proxy_header(socket, listener_.relays);
+  // One relay may have taken it from another, which was the writer's until just now.
+  for (int relays = 1; read.state == State::kWhole; ++relays) {
+    it.from = read.from;
+    it.is_relayed = true;
+    if (relays == kRelaysMax) break;
+    read = core::take_proxy_header(socket, listener_.relays);
+  }
+  if (read.state == State::kPartial) return;
+  Unheard whole = std::move(it);
+  unheard_.erase(socket);
+  ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr);
+  const bool is_taken =
+      read.state == State::kNone && admit(socket, whole.peer, whole.from, whole.is_relayed);
+  std::ignore = whole.socket.release();
+  is_taken ? take(listener_.socket.get(), socket) : turn_away(socket);
+}
+
+void Door::forget_unheard() {
   const std::int64_t now_ns = clock_.monotonic_ns();
-  std::string network = core::network_of(address);
+  std::erase_if(unheard_, [&](const auto& one) {
+    return now_ns - one.second.since_ns > bounds_.stranger_ms * std::int64_t{1'000'000};
+  });
+}
+
+bool Door::admit(int accepted, const sockaddr_storage& peer, const sockaddr_storage& from,
+                 bool is_relayed) {
+  const auto* const address = reinterpret_cast<const sockaddr*>(&peer);
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  std::string network = core::network_of(reinterpret_cast<const sockaddr*>(&from));
   const std::lock_guard lock(mutex_);
   if (!newcomers_.admit(network, now_ns)) return false;
   core::Descriptor copy(::fcntl(accepted, F_DUPFD_CLOEXEC, 0));
   if (!copy.valid() || !make_room_locked()) return false;
   epoll_event wanted{.events = EPOLLET, .data = {.fd = copy.get()}};  // its end is told unasked
   ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, copy.get(), &wanted);
-  connections_.insert_or_assign(core::connection_of(address),
-                                Connection{std::move(copy), std::move(network), now_ns, 0, 0});
+  connections_.insert_or_assign(
+      core::connection_of(address),
+      Connection{std::move(copy), std::move(network), now_ns, 0, 0, false, is_relayed});
   return true;
 }
 
@@ -249,6 +307,13 @@ std::size_t Door::connections() const {
   return connections_.size();
 }
 
+std::optional<std::string> Door::relayed_network(const std::string& connection) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found == connections_.end() || !found->second.is_relayed) return std::nullopt;
+  return found->second.network;
+}
+
 void Door::stop() {
   if (!thread_.joinable()) return;
   thread_.request_stop();
@@ -256,6 +321,7 @@ void Door::stop() {
   if (::write(wake_.get(), &one, sizeof one) == sizeof one) thread_.join();
   // Who comes now is to be refused, not to wait in the kernel.
   listener_.socket = core::Descriptor();
+  unheard_.clear();
 }
 
 Door::~Door() { stop(); }

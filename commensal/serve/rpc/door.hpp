@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -59,14 +60,17 @@ struct DoorBounds {
 /// says too much before anybody has vouched for it, ends with all strangers of its network, which
 /// is let in again some seconds later: gRPC may have read very many calls before it asks us about
 /// the first. Whatever speaks behind it may keep strangers no longer. Connections go by the name
-/// core::connection_of() their other end. Thread-safety: any thread, but open, begin and stop, the
-/// owner's.
+/// core::connection_of() their other end. A connection that a relay has handed on, as it says with
+/// the listener's secret, counts as its client's network's. Thread-safety: any thread, but open,
+/// begin and stop, the owner's.
 class Door {
  public:
   /// `address` is "host:port"; port 0 takes a free one. At most half of the process's files are
-  /// for connections, two each. Error: kUnavailable, one line that says why.
+  /// for connections, two each. `listening`, where there is one, does so already. Error:
+  /// kUnavailable, one line that says why.
   static core::Result<std::unique_ptr<Door>> open(const std::string& address,
-                                                  const DoorBounds& bounds = {});
+                                                  const DoorBounds& bounds = {},
+                                                  const core::Listener* listening = nullptr);
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
   ~Door();
@@ -83,6 +87,8 @@ class Door {
   void vouch(const std::string& connection);
   void disown(const std::string& connection);
   std::size_t connections() const;
+  /// Of a connection that came by way of a relay, whose it is.
+  std::optional<std::string> relayed_network(const std::string& connection) const;
 
  private:
   struct Connection {
@@ -92,13 +98,25 @@ class Door {
     std::uint64_t heard_then = 0;  // bytes
     int vouched = 0;
     bool was_vouched = false;  // what it goes on saying was begun while it was no stranger's
+    bool is_relayed = false;
+  };
+  /// One that has not said yet whether a relay hands it on.
+  struct Unheard {
+    core::Descriptor socket;
+    sockaddr_storage peer{}, from{};
+    std::int64_t since_ns = 0;
+    bool is_relayed = false;
   };
   using Connections = std::map<std::string, Connection>;
 
   Door() = default;
   void run(const std::stop_token& stop, const std::function<void(int, int)>& take);
   void accept(const std::function<void(int, int)>& take);
-  bool admit(int accepted, const sockaddr_storage& from);
+  void listen_to(int accepted, const sockaddr_storage& from);
+  void hear(int socket, const std::function<void(int, int)>& take);
+  void forget_unheard();
+  bool admit(int accepted, const sockaddr_storage& peer, const sockaddr_storage& from,
+             bool is_relayed);
   bool make_room_locked();
   void end_locked(Connections::iterator which);
   void punish_locked(const std::string& network);
@@ -109,7 +127,8 @@ class Door {
   DoorBounds bounds_;
   core::Listener listener_;
   core::Descriptor wake_, events_;
-  mutable std::mutex mutex_;  // guards what follows
+  std::map<int, Unheard> unheard_;  // the thread's
+  mutable std::mutex mutex_;        // guards what follows
   Newcomers newcomers_;
   Connections connections_;
   core::Rates<std::string> calls_{limits::kDoorCallsPerSecond,

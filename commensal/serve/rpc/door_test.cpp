@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/core/proxy_header.hpp>
 #include <commensal/serve/rpc/door.hpp>
 #include <mutex>
 #include <string>
@@ -88,6 +89,26 @@ class DoorTest : public ::testing::Test {
       const std::lock_guard lock(mutex_);
       taken_.emplace_back(accepted);
     });
+  }
+  /// Whose peers may know this.
+  void open_to_relays(const std::string& secret) {
+    core::Listener listener = *core::listen_on({"127.0.0.1", 0});
+    listener.relays = secret;
+    door = *Door::open("127.0.0.1:0", {.stranger_ms = 2'000}, &listener);
+    door->begin([this](int, int accepted) {
+      const std::lock_guard lock(mutex_);
+      taken_.emplace_back(accepted);
+    });
+  }
+  static void say(const core::Descriptor& socket, const core::Bytes& bytes) {
+    EXPECT_EQ(::send(socket.get(), bytes.data(), bytes.size(), 0),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  static core::Bytes header(const std::string& from, const std::string& secret) {
+    sockaddr_storage a{}, b{};
+    EXPECT_TRUE(core::read_address(from, "1", a) && core::read_address("9.9.9.9", "2", b));
+    return core::proxy_header(reinterpret_cast<const sockaddr*>(&a),
+                              reinterpret_cast<const sockaddr*>(&b), secret);
   }
   /// Its name is that of our end. Not valid where it was refused.
   std::pair<core::Descriptor, std::string> dial() const {
@@ -243,6 +264,33 @@ TEST_F(DoorTest, WhoWasKnownMaySayMoreThanAStranger) {
   EXPECT_FALSE(ends(known, 200));
   say(known, 3 * kBytes);
   EXPECT_TRUE(ends(known));
+}
+
+// It knows whose a connection is before whatever speaks behind it sees a byte.
+TEST_F(DoorTest, BelievesARelayThatKnowsTheSecret) {
+  open_to_relays("secret");
+  const auto [direct, direct_name] = dial();
+  say(direct, 1);
+  wait_for(1);
+  EXPECT_EQ(door->relayed_network(direct_name), std::nullopt);
+  const auto [relayed, name] = dial();
+  say(relayed, header("1.2.3.4", "secret"));
+  EXPECT_FALSE(ends(relayed, 100)) << "nothing else has come";
+  say(relayed, 5);
+  wait_for(2);
+  EXPECT_EQ(door->relayed_network(name), "01020304");
+  const auto [twice, its_name] = dial();
+  say(twice, header("5.6.7.8", "secret"));
+  say(twice, header("1.2.3.5", "secret"));
+  say(twice, 1);
+  wait_for(3);
+  EXPECT_EQ(door->relayed_network(its_name), "01020305") << "the one next to the client";
+  const auto [liar, its] = dial();
+  say(liar, header("1.2.3.4", "Secret"));
+  EXPECT_TRUE(ends(liar));
+  wait_for(3);
+  const auto [silent, another] = dial();
+  EXPECT_TRUE(ends(silent)) << "after a time";
 }
 
 TEST_F(DoorTest, ForgetsWhoLeft) {

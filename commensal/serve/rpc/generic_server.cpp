@@ -20,8 +20,8 @@ struct GenericServer::State {
 
 core::Result<std::unique_ptr<GenericServer>> GenericServer::open(
     const std::string& address, std::shared_ptr<const tls::Identity> identity,
-    const PeerTerms& terms, const DoorBounds& bounds) {
-  COMMENSAL_ASSIGN(std::shared_ptr<Door> door, Door::open(address, bounds));
+    const PeerTerms& terms, const DoorBounds& bounds, const core::Listener* listening) {
+  COMMENSAL_ASSIGN(std::shared_ptr<Door> door, Door::open(address, bounds, listening));
   auto state = std::make_unique<State>();
   state->identity = std::move(identity);
   state->terms = terms;
@@ -43,6 +43,13 @@ void GenericServer::begin(grpc::CallbackGenericService& service) {
 }
 
 const std::shared_ptr<Door>& GenericServer::door() const { return state_->door; }
+
+void GenericServer::drain(std::int64_t grace_ms) {
+  state_->door->stop();
+  if (!state_->server) return;
+  const gpr_timespec grace = gpr_time_from_millis(grace_ms, GPR_TIMESPAN);
+  state_->server->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), grace));
+}
 
 void GenericServer::stop() {
   state_->door->stop();

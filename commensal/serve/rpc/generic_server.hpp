@@ -28,10 +28,10 @@ struct PeerTerms {
 class GenericServer {
  public:
   /// It listens, and admits nobody yet. `address` is "host:port"; port 0 takes a free one. With an
-  /// identity it speaks TLS. Error: kUnavailable.
+  /// identity it speaks TLS. `listening`: Door::open()'s. Error: kUnavailable.
   static core::Result<std::unique_ptr<GenericServer>> open(
       const std::string& address, std::shared_ptr<const tls::Identity> identity,
-      const PeerTerms& terms, const DoorBounds& bounds);
+      const PeerTerms& terms, const DoorBounds& bounds, const core::Listener* listening = nullptr);
   GenericServer(const GenericServer&) = delete;
   GenericServer& operator=(const GenericServer&) = delete;
   /// As stop().
@@ -40,6 +40,8 @@ class GenericServer {
   /// `service` outlives stop().
   void begin(grpc::CallbackGenericService& service);
   const std::shared_ptr<Door>& door() const;
+  /// Takes no more calls, lets those under way finish for `grace_ms`, and cancels what is left.
+  void drain(std::int64_t grace_ms);
   /// Cancels every call and waits until gRPC has let go of all.
   void stop();
 
@@ -56,6 +58,8 @@ struct Peer {
   bool is_local = false;   // on this host
 };
 Peer peer_of(const std::string& name);
+/// The same of a call: who came by way of a relay is not on this host, and of its own network.
+Peer peer_of(const std::string& name, const Door& door);
 
 /// The number of grpc::StatusCode. Pure.
 int status_code(core::ErrorCode code);

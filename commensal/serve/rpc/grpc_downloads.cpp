@@ -52,7 +52,10 @@ void Fetches::end(const std::shared_ptr<Fetch>& fetch) {
 
 ModelStream::ModelStream(std::shared_ptr<ServerHall> hall, GatewayPort& models,
                          grpc::CallbackServerContext* context)
-    : hall_(std::move(hall)), models_(models), context_(context), from_(peer_of(context->peer())) {
+    : hall_(std::move(hall)),
+      models_(models),
+      context_(context),
+      from_(peer_of(context->peer(), *hall_->door)) {
   hand_to_grpc(&request_);
   StartRead(&request_);
 }

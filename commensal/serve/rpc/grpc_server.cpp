@@ -81,8 +81,8 @@ struct GrpcServer::State {
 
 core::Result<std::unique_ptr<GrpcServer>> GrpcServer::start(
     GatewayPort& port, core::Loop& loop, const std::string& address,
-    std::shared_ptr<const tls::Identity> identity) {
-  COMMENSAL_ASSIGN(auto door, Door::open(address));
+    std::shared_ptr<const tls::Identity> identity, const core::Listener* listening) {
+  COMMENSAL_ASSIGN(auto door, Door::open(address, {}, listening));
   auto state = std::make_unique<State>(std::move(door), port, loop, identity);
   grpc::ServerBuilder builder;
   state->admission = configure_server(builder, std::move(identity));

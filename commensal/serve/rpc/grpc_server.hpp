@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/loop.hpp>
+#include <commensal/base/core/network.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <memory>
@@ -17,11 +18,12 @@ namespace commensal::rpc {
 /// Port and loop outlive the server; model_path must not wait for the loop.
 class GrpcServer {
  public:
-  /// `address` is "host:port"; port 0 takes a free one.
+  /// `address` is "host:port"; port 0 takes a free one. `listening`: Door::open()'s.
   /// Error: kUnavailable where the address cannot be listened on.
   static core::Result<std::unique_ptr<GrpcServer>> start(
       GatewayPort& port, core::Loop& loop, const std::string& address,
-      std::shared_ptr<const tls::Identity> identity = nullptr);
+      std::shared_ptr<const tls::Identity> identity = nullptr,
+      const core::Listener* listening = nullptr);
   GrpcServer(const GrpcServer&) = delete;
   GrpcServer& operator=(const GrpcServer&) = delete;
   /// As stop().

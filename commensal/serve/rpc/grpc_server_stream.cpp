@@ -23,7 +23,7 @@ constexpr std::size_t kOpenMax = limits::kProvidersMax + 4 * limits::kStrangersM
 ServerStream::ServerStream(std::shared_ptr<ServerHall> hall, grpc::CallbackServerContext* context)
     : hall_(std::move(hall)),
       context_(context),
-      from_(peer_of(context->peer())),
+      from_(peer_of(context->peer(), *hall_->door)),
       provider_key_hash_(peer_key_hash(*context->auth_context())) {}
 
 ServerStream* ServerStream::begin(std::shared_ptr<ServerHall> hall,

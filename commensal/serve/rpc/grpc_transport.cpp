@@ -172,4 +172,13 @@ Peer peer_of(const std::string& name) {
   return {core::network_of(at), core::connection_of(at), tls::is_loopback(host)};
 }
 
+Peer peer_of(const std::string& name, const Door& door) {
+  Peer made = peer_of(name);
+  if (auto network = door.relayed_network(made.connection)) {
+    made.network = *std::move(network);
+    made.is_local = false;
+  }
+  return made;
+}
+
 }  // namespace commensal::rpc
