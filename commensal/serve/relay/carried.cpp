@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <netinet/tcp.h>
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/write.hpp>
+#include <chrono>
+#include <commensal/base/core/network.hpp>
+#include <commensal/base/core/proxy_header.hpp>
+#include <commensal/serve/relay/carried.hpp>
+#include <utility>
+
+namespace commensal::relay {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kLookMs = 5'000;  // for silence
+
+/// A side whose machine is gone sends no FIN: it is asked after 10 s, and given up after 40.
+void settle(asio::ip::tcp::socket& socket) {
+  constexpr int kOne = 1, kIdleS = 10, kEveryS = 5, kGiveUpMs = 40'000;
+  const int fd = socket.native_handle();
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &kOne, sizeof kOne);
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &kOne, sizeof kOne);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kIdleS, sizeof kIdleS);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kEveryS, sizeof kEveryS);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kGiveUpMs, sizeof kGiveUpMs);
+}
+
+}  // namespace
+
+Carried::Carried(Socket client, std::string network, const core::Clock& clock, const Bounds& bounds,
+                 std::function<Way()> where, std::function<void(const Carried*)> ended)
+    : client_(std::move(client)),
+      target_(client_.get_executor()),
+      network_(std::move(network)),
+      clock_(clock),
+      bounds_(bounds),
+      where_(std::move(where)),
+      ended_(std::move(ended)),
+      resolver_(client_.get_executor()),
+      timer_(client_.get_executor()),
+      halves_{Half{client_, target_}, Half{target_, client_}},
+      since_ns_(clock.monotonic_ns()) {}
+
+void Carried::start() {
+  settle(client_);
+  heard_ns_ = since_ns_;
+  dial();
+  tick();
+}
+
+std::int64_t Carried::silence_ms() const { return (clock_.monotonic_ns() - heard_ns_) / kMs; }
+
+bool Carried::is_quiet() const {
+  return token_ == 0 || (was_target_last_ && silence_ms() >= limits::kRelayQuietMs);
+}
+
+/// One timer for all that is waited for.
+void Carried::tick() {
+  const bool waits = token_ == 0;
+  timer_.expires_after(
+      milliseconds(waits ? limits::kRelayAgainMs : std::min(kLookMs, bounds_.idle_ms)));
+  timer_.async_wait([self = shared_from_this()](Error error) {
+    if (error || self->is_closed_) return;
+    const std::int64_t now_ns = self->clock_.monotonic_ns();
+    if (self->token_ == 0) {
+      if (now_ns - self->since_ns_ > self->bounds_.wait_ms * kMs) return self->close();
+      // One that does not answer may be another's by now.
+      if (self->is_dialling_ && now_ns - self->dialled_ns_ > limits::kRelayDialMs * kMs) {
+        self->dial_again();
+      } else {
+        self->dial();
+      }
+    } else if (self->was_target_last_ && self->silence_ms() > self->bounds_.idle_ms) {
+      return self->close();
+    }
+    self->tick();
+  });
+}
+
+void Carried::look() {
+  if (is_closed_) return;
+  if (token_ == 0) return dial();
+  if (where_().token != token_) close();
+}
+
+void Carried::dial_again() {
+  ++tries_;  // who answers to the last one is not listened to
+  is_dialling_ = false;
+  resolver_.cancel();
+  Error ignored;
+  target_.close(ignored);
+}
+
+void Carried::dial() {
+  if (is_dialling_ || is_closed_ || token_ != 0) return;
+  const Way way = where_();
+  const auto at = core::Endpoint::parse(way.address);
+  if (way.token == 0 || !at) return;
+  is_dialling_ = true;
+  dialled_ns_ = clock_.monotonic_ns();
+  resolver_.async_resolve(
+      at->host, std::to_string(at->port), asio::ip::tcp::resolver::numeric_service,
+      [self = shared_from_this(), tries = ++tries_, way](Error error, const auto& found) {
+        if (self->is_closed_ || self->tries_ != tries) return;
+        if (error) return self->dial_again();
+        asio::async_connect(self->target_, found,
+                            [self, tries, way](Error failed, const auto& /*endpoint*/) {
+                              if (self->is_closed_ || self->tries_ != tries) return;
+                              if (failed) return self->dial_again();
+                              self->on_connected(way);
+                            });
+      });
+}
+
+void Carried::on_connected(const Way& way) {
+  Error error;
+  // Where nobody listens on a port that the system gives out too, one may get oneself.
+  const bool is_itself = target_.local_endpoint(error) == target_.remote_endpoint(error);
+  if (error || is_itself) return dial_again();
+  is_dialling_ = false;
+  token_ = way.token;
+  settle(target_);
+  heard_ns_ = clock_.monotonic_ns();
+  look();  // it may have changed meanwhile
+  if (is_closed_) return;
+  tick();
+  const auto from = client_.remote_endpoint(error), to = client_.local_endpoint(error);
+  if (error) return close();  // the client has left
+  if (!way.secret.empty()) header_ = core::proxy_header(from.data(), to.data(), way.secret);
+  if (header_.empty()) return begin();
+  asio::async_write(target_, asio::buffer(header_),
+                    [self = shared_from_this()](Error failed, std::size_t) {
+                      if (failed) return self->close();
+                      self->begin();
+                    });
+}
+
+void Carried::begin() {
+  for (Half& half : halves_) {
+    half.buffer.resize(limits::kRelayBufferBytes);
+    pump(half);
+  }
+}
+
+/// Reads a part, writes all of it, and again.
+void Carried::pump(Half& half) {
+  if (is_closed_) return;
+  half.from.async_read_some(asio::buffer(half.buffer),
+                            [self = shared_from_this(), &half](Error error, std::size_t bytes) {
+                              self->on_read(half, error, bytes);
+                            });
+}
+
+void Carried::on_read(Half& half, Error error, std::size_t bytes) {
+  if (is_closed_) return;
+  if (error == asio::error::eof) {
+    Error ignored;
+    half.to.shutdown(Socket::shutdown_send, ignored);
+    half.has_ended = true;
+    if (halves_[0].has_ended && halves_[1].has_ended) close();
+    return;
+  }
+  if (error) return close();
+  heard_ns_ = clock_.monotonic_ns();
+  was_target_last_ = &half == &halves_[1];
+  asio::async_write(half.to, asio::buffer(half.buffer.data(), bytes),
+                    [self = shared_from_this(), &half](Error failed, std::size_t) {
+                      if (failed) return self->close();
+                      self->pump(half);
+                    });
+}
+
+void Carried::close() {
+  if (std::exchange(is_closed_, true)) return;
+  timer_.cancel();
+  resolver_.cancel();
+  Error ignored;
+  client_.close(ignored);
+  target_.close(ignored);
+  ended_(this);
+}
+
+}  // namespace commensal::relay
