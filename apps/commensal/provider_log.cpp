@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <apps/commensal/provider_log.hpp>
 #include <commensal/base/core/network.hpp>
 
@@ -14,8 +15,11 @@ constexpr std::size_t kHexDigits = 12;  // of a model's hash: enough to know it 
 }  // namespace
 
 core::Result<void> check_stream_address(const std::string& text) {
-  const auto where = core::Endpoint::parse(text);
-  if (where && where->port > 0) return {};
+  const auto is_one = [](const std::string& one) {
+    const auto where = core::Endpoint::parse(one);
+    return where && where->port > 0;
+  };
+  if (std::ranges::all_of(core::endpoints_of(text), is_one)) return {};
   return core::fail(core::ErrorCode::kInvalidArgument,
                     "--gateway '{}', expected HOST:PORT of the gateway's port for providers, such "
                     "as 127.0.0.1:8090",

@@ -7,7 +7,8 @@
 
 namespace commensal::apps {
 
-/// Error: kInvalidArgument for what is not HOST:PORT of a gateway's port for providers.
+/// Error: kInvalidArgument for what is not HOST:PORT of a gateway's port for providers, or
+/// several of them with commas between.
 core::Result<void> check_stream_address(const std::string& text);
 
 /// What a provider's log says: a line whenever the stream, the pause or the money changes, and,

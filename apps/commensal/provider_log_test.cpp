@@ -73,11 +73,11 @@ TEST(ProviderLog, TellsOfModelsOnTheirWay) {
 }
 
 TEST(ProviderLog, AddressesAreHostAndPort) {
-  for (const char* good : {"127.0.0.1:8090", "gateway.example:1", "[::1]:8090"}) {
+  for (const char* good : {"127.0.0.1:8090", "gateway.example:1", "[::1]:8090", "a:1,b:2"}) {
     EXPECT_TRUE(check_stream_address(good)) << good;
   }
   for (const char* bad : {"http://127.0.0.1:8090", "127.0.0.1", "127.0.0.1:", "host:0", ":8090",
-                          "host:65536", "host:port", ""}) {
+                          "host:65536", "host:port", "", "a:1,", "a:1,b"}) {
     const auto refused = check_stream_address(bad);
     ASSERT_FALSE(refused) << bad;
     EXPECT_THAT(refused.error().message, HasSubstr("expected HOST:PORT"));

@@ -159,8 +159,11 @@ Result<int> run(ProviderArguments& options) {
   COMMENSAL_TRY(guest.join());
   options.daemon.why_paused = guest.why_paused();
   const core::SystemClock clock;
-  const auto gateway = core::Endpoint::parse(options.daemon.gateway);
-  if (gateway && tls::is_loopback(gateway->host) && options.app->count("--hash-chain-depth") == 0) {
+  const auto is_local = [](const std::string& gateway) {
+    return tls::is_loopback(core::host_of(gateway));
+  };
+  if (std::ranges::all_of(core::endpoints_of(options.daemon.gateway), is_local) &&
+      options.app->count("--hash-chain-depth") == 0) {
     options.daemon.purse.hash_chain_depth = kLocalChainDepth;
   }
   const std::string work = hash_chain_note(options.folder, options.daemon.purse, clock);
@@ -193,7 +196,8 @@ Run declare_provider(CLI::App& app) {
   options->daemon.name = host_name();
   options->daemon.tasks_at_once.usual = kAtOnce;
   app.add_option("--gateway", options->daemon.gateway,
-                 "HOST:PORT of the gateway's provider stream, with TLS unless it is on loopback")
+                 "HOST:PORT of the gateway's provider stream, with TLS unless it is on loopback; "
+                 "of several on one state with commas between: where one ends the next is tried")
       ->capture_default_str();
   app.add_option("--data-dir", options->folder, "State: key, store, cached models")
       ->capture_default_str();

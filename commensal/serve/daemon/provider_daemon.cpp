@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/core/network.hpp>
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
@@ -39,7 +40,10 @@ core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
                    store::StateFolder::open(config.folder, "provider", rng, config.key));
   auto state = std::make_unique<State>(std::move(folder), std::move(engines));
   std::shared_ptr<tls::Identity> identity;
-  if (tls::is_encrypted(config.encryption, core::host_of(config.gateway))) {
+  const auto is_encrypted = [&](const std::string& gateway) {
+    return tls::is_encrypted(config.encryption, core::host_of(gateway));
+  };
+  if (std::ranges::any_of(core::endpoints_of(config.gateway), is_encrypted)) {
     COMMENSAL_ASSIGN(identity,
                      tls::Identity::open_or_make(state->folder.path(), {}, state->clock.wall_ms()));
   }

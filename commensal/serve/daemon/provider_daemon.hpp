@@ -12,7 +12,7 @@ namespace commensal::daemon {
 struct ProviderDaemonConfig {
   core::Path folder;     // state: key, store, models
   store::KeyOpener key;  // nothing: the plain key file of the folder
-  std::string gateway;   // HOST:PORT of its provider stream
+  std::string gateway;   // HOST:PORT of its provider stream; several: with commas between
   tls::Encryption encryption = tls::Encryption::kBeyondLoopback;
   std::optional<crypto::Address> gateway_key = {};  // as ProviderConfig's
   std::string name;

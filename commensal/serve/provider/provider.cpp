@@ -2,6 +2,7 @@
 // How a provider meets its gateway, and what both say of money, of the host and of the stream
 // itself; what they say of jobs goes to jobs.cpp.
 #include <algorithm>
+#include <commensal/base/core/network.hpp>
 #include <commensal/serve/provider/defence.hpp>
 #include <commensal/serve/provider/host_watch.hpp>
 #include <commensal/serve/provider/jobs.hpp>
@@ -41,7 +42,7 @@ struct Provider::State {
         config(c),
         store(w.store),
         cache(std::move(opened)),
-        gateways(store, c.gateway, c.gateway_key),
+        gateways(store, core::endpoints_of(c.gateway).front(), c.gateway_key),
         purse({store, w.clock, w.rng, w.key, w.gateway}, c.purse),
         jobs(std::make_shared<Jobs>(
             Jobs::Dependencies{w.loop, w.rng, store, w.key, w.gateway, w.engines, cache, purse,

@@ -20,7 +20,7 @@ namespace commensal::provider {
 struct ProviderConfig {
   std::string name;
   core::Path folder;                                // state: models/
-  std::string gateway = {};                         // the address that is dialled
+  std::string gateway = {};                         // what is dialled: rpc::make_grpc_client()'s
   std::optional<crypto::Address> gateway_key = {};  // none: as the first time (KnownGateways)
   std::uint32_t threads = 1;
   AtOnce tasks_at_once = {};

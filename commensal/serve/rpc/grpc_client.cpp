@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <commensal/base/core/network.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
 #include <commensal/serve/rpc/grpc_client_stream.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
@@ -10,8 +12,9 @@ namespace {
 
 class GrpcClient final : public GatewayClient {
  public:
-  GrpcClient(core::Loop& loop, std::string address, std::shared_ptr<const tls::Identity> identity)
-      : loop_(loop), address_(std::move(address)), identity_(std::move(identity)) {}
+  GrpcClient(core::Loop& loop, const std::string& addresses,
+             std::shared_ptr<const tls::Identity> identity)
+      : loop_(loop), addresses_(core::endpoints_of(addresses)), identity_(std::move(identity)) {}
   GrpcClient(const GrpcClient&) = delete;
   GrpcClient& operator=(const GrpcClient&) = delete;
   ~GrpcClient() override {
@@ -21,7 +24,8 @@ class GrpcClient final : public GatewayClient {
 
   void attach(std::shared_ptr<ProviderPort> port) override {
     if (stream_) stream_->drop();
-    stream_ = std::make_shared<ClientStream>(loop_, address_, identity_.get(), streams_);
+    at_ = stream_ ? (at_ + 1) % addresses_.size() : 0;
+    stream_ = std::make_shared<ClientStream>(loop_, address(), identity_.get(), streams_);
     stream_->begin(std::move(port));
   }
 
@@ -33,7 +37,8 @@ class GrpcClient final : public GatewayClient {
 
   core::Result<void> fetch_model(const std::string& session_token, const core::Digest& model,
                                  const std::string& path, const Received& received) override {
-    const auto stub = wire::ProviderStream::NewStub(open_channel(address_, identity_.get()));
+    const std::string from = address();
+    const auto stub = wire::ProviderStream::NewStub(open_channel(from, identity_.get()));
     grpc::ClientContext context;
     wire::FetchModelRequest request;
     request.set_session_token(session_token);
@@ -53,14 +58,17 @@ class GrpcClient final : public GatewayClient {
     const grpc::Status status = stream->Finish();
     COMMENSAL_TRY(stored);
     if (!status.ok()) {
-      return core::in_context(fmt::format("gateway {}", address_), from_status(status));
+      return core::in_context(fmt::format("gateway {}", from), from_status(status));
     }
     return download.finish(model);
   }
 
  private:
+  const std::string& address() const { return addresses_[at_]; }
+
   core::Loop& loop_;
-  const std::string address_;
+  const std::vector<std::string> addresses_;
+  std::atomic<std::size_t> at_ = 0;  // whose stream_ is
   const std::shared_ptr<const tls::Identity> identity_;
   const std::shared_ptr<StreamCount> streams_ = std::make_shared<StreamCount>();
   std::shared_ptr<ClientStream> stream_;
