@@ -5,6 +5,7 @@
 #include <apps/commensal/database_options.hpp>
 #include <apps/common/service.hpp>
 #include <array>
+#include <commensal/base/core/limits_relay.hpp>
 #include <commensal/base/core/limits_store.hpp>
 #include <cstdio>
 
@@ -38,22 +39,42 @@ void DatabaseOptions::declare(CLI::App& app) {
                  "With --db: a gateway that is silent for so long is taken over from")
       ->check(CLI::Range(limits::kLeaseMsMin, limits::kLeaseMsMax))
       ->capture_default_str();
+  app.add_option("--advertise", host,
+                 "With --db: host by which the other gateways reach this one (default: what each "
+                 "port listens on, or this machine's name where that is any)");
 }
 
-core::Result<std::shared_ptr<store::PostgresStore>> DatabaseOptions::open() const {
-  if (url.empty()) return nullptr;
+core::Result<Database> DatabaseOptions::open(const daemon::GatewayDaemonConfig& daemon) const {
+  Database made;
+  if (url.empty()) return made;
+  COMMENSAL_ASSIGN(made.standby, daemon::Standby::open(daemon, host));
+  core::Result<void> passes;
+  const StoppingOnSignal signals;
   store::PostgresOptions options;
   options.owner = own_name();
   options.lease_ms = lease_ms;
-  options.on_wait = [](const std::string& owner) {
-    fmt::print(stderr, "note: waiting as a standby: the database is in use by the gateway of {}\n",
+  options.stop = signals.token();
+  options.on_wait = [&](const std::string& owner) {
+    passes = made.standby->pass_on();
+    fmt::print(stderr,
+               "note: waiting as a standby: the database is in use by the gateway of {}, "
+               "to which connections are passed on\n",
                owner);
+    if (!passes) fmt::print(stderr, "note: they are not: {}\n", passes.error().message);
     std::fflush(stderr);
   };
-  const EndingAtOnce ending;
+  options.on_writer = [&](const store::Writer& writer) { made.standby->point_at(writer); };
   const auto opened = std::make_shared<Opened>();
-  COMMENSAL_ASSIGN(opened->store, store::open_postgres_store(url, options, opened->clock));
-  return std::shared_ptr<store::PostgresStore>(opened, opened->store.get());
+  auto store = store::open_postgres_store(url, options, opened->clock);
+  if (store && options.stop.stop_requested()) {  // just when it had waited long enough
+    store = core::fail(core::ErrorCode::kCancelled, "told to stop");
+  }
+  const bool is_told = !store && store.error().code == core::ErrorCode::kCancelled;
+  if (is_told) made.standby->drain(limits::kDrainMs);
+  if (!store) return tl::unexpected(store.error());
+  opened->store = *std::move(store);
+  made.store = std::shared_ptr<store::PostgresStore>(opened, opened->store.get());
+  return made;
 }
 
 }  // namespace commensal::apps

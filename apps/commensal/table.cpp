@@ -106,6 +106,7 @@ constexpr Command kTable[] = {
      declare_account},
     {"provider", kProviders, "serve with this machine", "Serve a gateway with this machine",
      "commensal provider --gateway gateway.example:8090\n"
+     "commensal provider --gateway one.example:8090,two.example:8090\n"
      "commensal provider --gateway 127.0.0.1:8090 --threads 2 --name lab-7\n"
      "commensal provider --gateway 127.0.0.1:8090 --data-dir provider-state --json\n"
      "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000\n"
@@ -171,6 +172,7 @@ constexpr Command kTable[] = {
      "commensal gateway\n"
      "commensal gateway --http 0.0.0.0:8080 --providers 0.0.0.0:8090 --data-dir gateway-state\n"
      "commensal gateway --http 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem\n"
+     "commensal gateway --db postgresql://commensal@db.example/commensal --http 10.0.0.1:8080\n"
      "commensal gateway --audit-probability 0.2 --no-money\n"
      "commensal gateway --open-signup 100000\n"
      "commensal gateway --price 24000 --face-value 200000 --escrow 40000000 --no-test-money",

@@ -15,6 +15,20 @@ sigset_t stop_signals() {
   return set;
 }
 
+/// 0: there was none before it was to stop.
+int next_signal(const std::stop_token& stop) {
+  const sigset_t set = stop_signals();
+  const timespec wait{.tv_sec = 0, .tv_nsec = 50'000'000};
+  while (!stop.stop_requested()) {
+    if (const int number = sigtimedwait(&set, nullptr, &wait); number > 0) return number;
+  }
+  return 0;
+}
+
+void end_at(int number) {
+  if (number > 0) std::_Exit(128 + number);
+}
+
 }  // namespace
 
 core::Path state_folder(std::string_view name) {
@@ -32,14 +46,13 @@ void hold_signals() {
 }
 
 EndingAtOnce::EndingAtOnce()
-    : waits_([](const std::stop_token& stop) {
-        const sigset_t set = stop_signals();
-        const timespec wait{.tv_sec = 0, .tv_nsec = 50'000'000};
-        while (!stop.stop_requested()) {
-          if (const int number = sigtimedwait(&set, nullptr, &wait); number > 0) {
-            std::_Exit(128 + number);
-          }
-        }
+    : waits_([](const std::stop_token& stop) { end_at(next_signal(stop)); }) {}
+
+StoppingOnSignal::StoppingOnSignal()
+    : waits_([stopping = stopping_](const std::stop_token& stop) mutable {
+        if (next_signal(stop) == 0) return;
+        stopping.request_stop();
+        end_at(next_signal(stop));
       }) {}
 
 void wait_for_signal(int every_ms, const std::function<bool()>& tick) {

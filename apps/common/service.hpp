@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/file.hpp>
 #include <functional>
+#include <stop_token>
 #include <string_view>
 #include <thread>
 
@@ -22,6 +23,17 @@ class EndingAtOnce {
   EndingAtOnce();
 
  private:
+  std::jthread waits_;
+};
+
+/// While it lives the first of these signals asks to stop, and the second ends the program at once.
+class StoppingOnSignal {
+ public:
+  StoppingOnSignal();
+  std::stop_token token() const { return stopping_.get_token(); }
+
+ private:
+  std::stop_source stopping_;
   std::jthread waits_;
 };
 

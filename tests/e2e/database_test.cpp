@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gateways whose state is in PostgreSQL: one serves, another waits.
+// Gateways whose state is in PostgreSQL: one writes, another passes on to it.
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <commensal/base/core/network.hpp>
 #include <commensal/base/store/testing/postgres_server.hpp>
 #include <tests/e2e/system.hpp>
 
@@ -11,6 +12,9 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+/// One of loopback that was free a moment ago.
+std::string free_port() { return std::to_string(core::listen_on({"127.0.0.1", 0}).value().port); }
 
 class Database : public System {
  protected:
@@ -23,8 +27,9 @@ class Database : public System {
   }
   void TearDown() override { ::unsetenv("COMMENSAL_DB"); }
 
-  /// A second gateway on the same folder and database.
-  std::unique_ptr<Process> start_second(const std::string& http, const std::string& providers) {
+  /// A second gateway on the same folder and database, which waits.
+  std::unique_ptr<Process> start_second(const std::string& http = free_port(),
+                                        const std::string& providers = free_port()) {
     auto second = std::make_unique<Process>(
         std::vector<std::string>{"gateway", "--data-dir", folder_.at(data_), "--http",
                                  "127.0.0.1:" + http, "--providers", "127.0.0.1:" + providers,
@@ -46,32 +51,62 @@ class Database : public System {
 
 TEST_F(Database, AStandbyServesWhatAKilledGatewayHadAcknowledged) {
   start_gateway({"--lease-ms", "1000"});
+  const std::string http = free_port(), providers = free_port();
+  const auto second = start_second(http, providers);
+  EXPECT_THAT(said("second.log"),
+              HasSubstr("note: waiting as a standby: the database is in use by the gateway of "));
+  EXPECT_THAT(said("second.log"), Not(HasSubstr(store::testing::PostgresServer::kPassword)));
+  provider_port_ = providers + ",127.0.0.1:" + provider_port_;  // by way of the second
   const auto provider = start_provider("p");
   auto client = connect();
   push(client);
   const auto token = client.create_account("alice", "consumer");
   ASSERT_TRUE(token.has_value()) << token.error().message;
   const client::Answer answer = insist(client, 1);
-
-  const auto second = start_second(http_port_, provider_port_);
-  EXPECT_THAT(said("second.log"),
-              HasSubstr("note: waiting as a standby: the database is in use by the gateway of "));
-  EXPECT_THAT(said("second.log"), Not(HasSubstr(store::testing::PostgresServer::kPassword)));
   pause_ms(1500);  // longer than a lease
-  insist(client, 2);
+  http_port_ = http;
+  auto at_second = connect();
+  insist(at_second, 2);
   // What is written last may not be missed by who has waited since before.
-  ASSERT_TRUE(client.create_account("bob", "consumer"));
+  ASSERT_TRUE(at_second.create_account("bob", "consumer"));
 
   gateway_->kill();
-  ASSERT_NE(second->read_line(), "");
-  const auto receipt = client.receipt(answer.receipt);
+  at_second = connect();
+  const auto receipt = at_second.receipt(answer.receipt);  // it waits until somebody writes
   ASSERT_TRUE(receipt.has_value()) << receipt.error().message;
   EXPECT_EQ(receipt->account, "operator");
-  EXPECT_TRUE(client.opening(answer.receipt));
-  EXPECT_FALSE(client.create_account("bob", "consumer")) << "there is one";
+  ASSERT_NE(second->read_line(), "");
+  EXPECT_TRUE(at_second.opening(answer.receipt));
+  EXPECT_FALSE(at_second.create_account("bob", "consumer")) << "there is one";
   auto alice = *client::Client::create({.url = url(), .token = token->token, .wait_ms = 30'000});
   EXPECT_EQ(alice.who_am_i()->name, "alice");
-  EXPECT_NE(insist(client, 3).receipt, answer.receipt);
+  EXPECT_NE(insist(at_second, 3).receipt, answer.receipt);
+}
+
+// What is under way is answered, and whoever comes again is served by the next.
+TEST_F(Database, AGatewayThatIsToldToStopFailsNobody) {
+  start_gateway({"--lease-ms", "60000"});  // it is given back
+  const auto provider = start_provider("p");
+  auto client = connect();
+  push(client);
+  insist(client, 1);
+  const std::string http = free_port();
+  const auto second = start_second(http);
+  provider->signal(SIGSTOP);
+  core::Result<client::Answer> answer = core::fail(core::ErrorCode::kInternal, "none");
+  std::jthread asks([&] { answer = client.infer("operator/digits", 0, picture(2)); });
+  pause_ms(300);
+  gateway_->signal(SIGTERM);
+  pause_ms(300);
+  provider->signal(SIGCONT);
+  asks.join();
+  EXPECT_TRUE(answer) << answer.error().message;
+  http_port_ = http;
+  auto later = connect();
+  EXPECT_TRUE(later.who_am_i()) << "before there is another that writes, or after";
+  EXPECT_EQ(gateway_->wait(), 0);
+  ASSERT_NE(second->read_line(), "");
+  EXPECT_TRUE(later.receipt(answer->receipt));
 }
 
 TEST_F(Database, AGatewayThatWasAsleepEndsWhenAnotherHasTakenOver) {

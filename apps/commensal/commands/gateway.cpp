@@ -12,6 +12,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/disk_full.hpp>
+#include <commensal/base/core/limits_relay.hpp>
 #include <commensal/base/core/network.hpp>
 #include <commensal/base/core/rates.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
@@ -193,6 +194,84 @@ Result<std::unique_ptr<daemon::GatewayDaemon>> start(const GatewayArguments& opt
   return daemon::GatewayDaemon::start(options.daemon, &log);
 }
 
+/// That the ledger has the rules that are asked for, and what answers cost; notes what it lacks.
+Result<void> settle_money(const GatewayArguments& options, daemon::GatewayDaemon& daemon) {
+  const gateway::MoneyConfig& money = options.daemon.gateway.money;
+  Result<void> fits;
+  daemon.ask([&](gateway::Gateway& gateway) {
+    fits = check_rules(*options.app, money.rules, gateway.ledger().scalars.config);
+  });
+  COMMENSAL_TRY(fits);
+  COMMENSAL_TRY(remember_terms(options.folder, money));
+  Result<void> funded;
+  std::vector<std::string> doubts;
+  daemon.ask([&](gateway::Gateway& gateway) {
+    funded = fill(gateway, AccountKind::kEscrow, money.escrow).and_then([&] {
+      return fill(gateway, AccountKind::kPenaltyEscrow, money.penalty_escrow);
+    });
+    const auto there = [&](AccountKind kind) {
+      return gateway.ledger().balance(gateway.address(), kind);
+    };
+    doubts = doubts_about(gateway.money(), there(AccountKind::kEscrow),
+                          there(AccountKind::kPenaltyEscrow));
+  });
+  COMMENSAL_TRY(funded);
+  for (const std::string& doubt : doubts) fmt::print(stderr, "note: {}\n", doubt);
+  return {};
+}
+
+Result<std::string> money_note(GatewayArguments& options) {
+  const daemon::GatewayDaemonConfig& daemon = options.daemon;
+  const auto is_local_port = [](const std::string& address) {
+    return address.empty() || tls::is_loopback(core::host_of(address));
+  };
+  const bool is_local = tls::is_loopback(daemon.http_address) &&
+                        is_local_port(daemon.provider_address) &&
+                        is_local_port(daemon.grpc_address);
+  gateway::MoneyConfig& money = options.daemon.gateway.money;
+  COMMENSAL_ASSIGN(const std::string kept,
+                   settle_terms(*options.app, options.folder, is_local, money));
+  const std::string about = words_about(money, options.daemon.gateway.audit_probability);
+  return kept + (kept.empty() || about.empty() ? "" : "; ") + about;
+}
+
+/// Until a signal, or until it can't.
+Result<int> serve(GatewayArguments& options, const Database& database) {
+  COMMENSAL_ASSIGN(const std::string note, money_note(options));
+  if (!note.empty()) fmt::print(stderr, "note: {}\n", note);
+  EventLog log;
+  options.daemon.engines = options.worker.engines({});
+  options.daemon.store = database.store;
+  if (database.standby) {
+    COMMENSAL_ASSIGN(options.daemon.listeners,
+                     database.standby->listeners(database.store->secret()));
+  }
+  COMMENSAL_ASSIGN(const auto daemon, start(options, log));
+  options.daemon.store.reset();  // so that the lease is given back when the daemon has ended
+  options.daemon.listeners.reset();
+  COMMENSAL_TRY(settle_money(options, *daemon));
+  if (database.standby) {
+    database.store->publish(database.standby->addresses());
+    database.standby->take_over(database.store->secret());
+  }
+  announce(options, *daemon);
+  std::optional<core::Error> failure;
+  wait_for_signal(1000, [&] {
+    daemon->ask([&](gateway::Gateway& gateway) { failure = gateway.failure(); });
+    if (!failure && database.store) failure = database.store->taken_over();
+    return !failure;
+  });
+  if (!failure) {
+    const EndingAtOnce ending;  // with another signal
+    daemon->drain(limits::kDrainMs);
+    return 0;
+  }
+  return core::fail(failure->code, "{}: {}; nothing that was acknowledged is lost",
+                    failure->message,
+                    core::is_disk_full(*failure) ? "make room on its disk, then start it again"
+                                                 : "start the gateway again");
+}
+
 Result<int> run(GatewayArguments& options) {
   hold_signals();
   const std::uint64_t files = core::raise_file_limit();
@@ -213,55 +292,13 @@ Result<int> run(GatewayArguments& options) {
   }
   COMMENSAL_ASSIGN(const core::Endpoint providers, endpoint_of("--providers", options.providers));
   options.daemon.provider_address = providers.text();
-  // Before anything else: until then state, folder and ports may be another gateway's.
-  COMMENSAL_ASSIGN(const auto database, options.database.open());
-  options.daemon.store = database;
   COMMENSAL_ASSIGN(options.daemon.grpc_address, grpc_address(options));
-  gateway::MoneyConfig& money = options.daemon.gateway.money;
-  const std::string& grpc = options.daemon.grpc_address;
-  const bool is_local = tls::is_loopback(http.host) && tls::is_loopback(providers.host) &&
-                        (grpc.empty() || tls::is_loopback(core::host_of(grpc)));
-  COMMENSAL_ASSIGN(const std::string kept,
-                   settle_terms(*options.app, options.folder, is_local, money));
-  const std::string about = words_about(money, options.daemon.gateway.audit_probability);
-  const std::string note = kept + (kept.empty() || about.empty() ? "" : "; ") + about;
-  if (!note.empty()) fmt::print(stderr, "note: {}\n", note);
-  EventLog log;
-  options.daemon.engines = options.worker.engines({});
-  COMMENSAL_ASSIGN(const auto daemon, start(options, log));
-  options.daemon.store.reset();  // so that the lease is given back when the daemon has ended
-  Result<void> fits;
-  daemon->ask([&](gateway::Gateway& gateway) {
-    fits = check_rules(*options.app, money.rules, gateway.ledger().scalars.config);
-  });
-  COMMENSAL_TRY(fits);
-  COMMENSAL_TRY(remember_terms(options.folder, money));
-  Result<void> funded;
-  std::vector<std::string> doubts;
-  daemon->ask([&](gateway::Gateway& gateway) {
-    funded = fill(gateway, AccountKind::kEscrow, money.escrow).and_then([&] {
-      return fill(gateway, AccountKind::kPenaltyEscrow, money.penalty_escrow);
-    });
-    const auto there = [&](AccountKind kind) {
-      return gateway.ledger().balance(gateway.address(), kind);
-    };
-    doubts = doubts_about(gateway.money(), there(AccountKind::kEscrow),
-                          there(AccountKind::kPenaltyEscrow));
-  });
-  COMMENSAL_TRY(funded);
-  for (const std::string& doubt : doubts) fmt::print(stderr, "note: {}\n", doubt);
-  announce(options, *daemon);
-  std::optional<core::Error> failure;
-  wait_for_signal(1000, [&] {
-    daemon->ask([&](gateway::Gateway& gateway) { failure = gateway.failure(); });
-    if (!failure && database) failure = database->taken_over();
-    return !failure;
-  });
-  if (!failure) return 0;
-  return core::fail(failure->code, "{}: {}; nothing that was acknowledged is lost",
-                    failure->message,
-                    core::is_disk_full(*failure) ? "make room on its disk, then start it again"
-                                                 : "start the gateway again");
+  // Before anything else: until then state and folder may be another gateway's.
+  auto database = options.database.open(options.daemon);
+  const bool is_told = !database && database.error().code == core::ErrorCode::kCancelled;
+  if (is_told) return 0;
+  if (!database) return tl::unexpected(database.error());
+  return serve(options, *database);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <future>
+#include <thread>
 #include <utility>
 
 namespace commensal::daemon {
@@ -161,12 +162,15 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
   COMMENSAL_TRY(ensure_operator(*state->gateway, state->folder.path() / "operator.token"));
   COMMENSAL_TRY(state->secure(config, observer));
   state->loop.start();
+  const GatewayListeners* const there = config.listeners.get();
   COMMENSAL_ASSIGN(state->providers,
                    rpc::GrpcServer::start(*state->gateway, state->loop, config.provider_address,
-                                          state->providers_secure ? state->identity : nullptr));
+                                          state->providers_secure ? state->identity : nullptr,
+                                          there != nullptr ? &there->providers : nullptr));
   const http::HttpOptions http{.address = config.http_address,
                                .port = config.http_port,
                                .identity = state->http_secure ? state->identity : nullptr,
+                               .listening = there != nullptr ? &there->http : nullptr,
                                .metrics = state->metrics_port_of(config),
                                .serving = config.serving};
   COMMENSAL_ASSIGN(state->http, http::HttpServer::start(*state->gateway, state->loop, state->clock,
@@ -174,7 +178,8 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
   if (!config.grpc_address.empty()) {
     COMMENSAL_ASSIGN(state->grpc, oip_grpc::GrpcInferenceServer::start(
                                       state->http->services(), config.grpc_address,
-                                      state->grpc_secure ? state->identity : nullptr));
+                                      state->grpc_secure ? state->identity : nullptr,
+                                      there != nullptr ? &there->grpc : nullptr));
   }
   return std::unique_ptr<GatewayDaemon>(new GatewayDaemon(std::move(state)));
 }
@@ -193,6 +198,12 @@ std::optional<core::Digest> GatewayDaemon::key_hash() const {
 std::uint16_t GatewayDaemon::provider_port() const { return state_->providers->port(); }
 crypto::Address GatewayDaemon::address() const { return state_->gateway->address(); }
 core::Path GatewayDaemon::token_file() const { return state_->folder.path() / "operator.token"; }
+
+void GatewayDaemon::drain(std::int64_t grace_ms) {
+  std::jthread calls;
+  if (state_->grpc) calls = std::jthread([&] { state_->grpc->drain(grace_ms); });
+  state_->http->drain(grace_ms);
+}
 
 void GatewayDaemon::ask(const std::function<void(gateway::Gateway&)>& question) {
   state_->on_loop([&] { question(*state_->gateway); });

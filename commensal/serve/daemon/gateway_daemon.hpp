@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/network.hpp>
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/oip/serving.hpp>
@@ -13,6 +14,11 @@
 
 namespace commensal::daemon {
 
+/// Sockets that listen already; one that is not valid is a port that there is not.
+struct GatewayListeners {
+  core::Listener http, grpc, providers;
+};
+
 struct GatewayDaemonConfig {
   core::Path folder;                   // state: key, store, models, operator.token
   store::KeyOpener key;                // nothing: the plain key file of the folder
@@ -22,6 +28,8 @@ struct GatewayDaemonConfig {
   std::string grpc_address;        // of consumers too, "host:port"; "": none
   std::string metrics_address;     // of who reads figures and nothing else; "": nobody
   std::string provider_address = "127.0.0.1:8090";
+  /// Of these addresses; null: the daemon opens its own.
+  std::shared_ptr<const GatewayListeners> listeners;
   /// Which ports speak TLS: by default those that other machines can reach.
   tls::Encryption encryption = tls::Encryption::kBeyondLoopback;
   /// PEM; where it is given every port speaks TLS. Empty: FOLDER/tls-cert.pem and tls-key.pem, made
@@ -63,6 +71,8 @@ class GatewayDaemon {
   std::uint16_t provider_port() const;
   core::Path token_file() const;
   crypto::Address address() const;
+  /// Takes no new requests and lets those under way finish for `grace_ms`; providers stay.
+  void drain(std::int64_t grace_ms);
   /// Runs `question` on the gateway's loop and waits for it.
   void ask(const std::function<void(gateway::Gateway&)>& question);
 
