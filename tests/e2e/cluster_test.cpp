@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several gateways on one database, under customers, while all of it is killed again and again.
+#include <grpcpp/grpcpp.h>
+#include <inference/grpc_service.grpc.pb.h>
+
+#include <cmath>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/store/postgres_store.hpp>
+#include <commensal/serve/cases/ledger_arbiter.hpp>
+#include <commensal/trade/pay/ledger/verify.hpp>
+#include <tests/e2e/cluster.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+constexpr std::int64_t kWaitMs = 45'000;    // longer than a gateway waits for one that writes
+constexpr std::size_t kAnswersOfOne = 900;  // then another account: a list has 1,000
+constexpr std::int64_t kPrice = 12'000, kCredit = 120'000'000;
+constexpr const char* kServed = "operator/digits";
+
+/// Asks any gateway, one question at a time, and another after one that has failed.
+class Customer {
+ public:
+  Customer(Cluster& cluster, Tally& tally, std::string name, bool speaks_grpc, std::uint64_t first)
+      : cluster_(cluster),
+        tally_(tally),
+        name_(std::move(name)),
+        speaks_grpc_(speaks_grpc),
+        at_(first % Cluster::kGateways),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+ private:
+  void run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if ((token_.empty() || answers_ == kAnswersOfOne) && !open_account()) continue;
+      const auto receipt = speaks_grpc_ ? ask_grpc() : ask_http();
+      if (receipt) {
+        ++answers_;
+        tally_.answered(account_, *receipt, clock_.monotonic_ns());
+        pause_ms(20);
+        continue;
+      }
+      tally_.failed(receipt.error().message);
+      move_on();
+    }
+  }
+  void move_on() {
+    at_ = (at_ + 1) % Cluster::kGateways;
+    client_.reset();
+    stub_.reset();
+    pause_ms(50);
+  }
+  bool open_account() {
+    auto operators = *client::Client::create(
+        {.url = cluster_.place(at_).url(), .token = cluster_.token(), .wait_ms = kWaitMs});
+    account_ = fmt::format("{}-{}", name_, ++accounts_);
+    const auto made = operators.create_account(account_, "consumer");
+    if (!made) {
+      move_on();  // there may be one of that name by now
+      return false;
+    }
+    token_ = made->token;
+    answers_ = 0;
+    client_.reset();
+    return true;
+  }
+  core::Result<std::string> ask_http() {
+    if (!client_) {
+      client_ = *client::Client::create(
+          {.url = cluster_.place(at_).url(), .token = token_, .wait_ms = kWaitMs});
+    }
+    COMMENSAL_ASSIGN(const client::Answer answer, client_->infer(kServed, 0, picture(++asked_)));
+    return core::to_hex(answer.receipt);
+  }
+  core::Result<std::string> ask_grpc() {
+    if (!stub_) {
+      grpc::ChannelArguments arguments;
+      arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+      stub_ = inference::GRPCInferenceService::NewStub(grpc::CreateCustomChannel(
+          cluster_.place(at_).grpc, grpc::InsecureChannelCredentials(), arguments));
+    }
+    inference::ModelInferRequest request;
+    inference::ModelInferResponse response;
+    request.set_model_name(kServed);
+    auto& input = *request.add_inputs();
+    input.set_name("image");
+    input.set_datatype("FP32");
+    for (const int dim : {1, 1, 8, 8}) input.add_shape(dim);
+    const auto tensors = picture(++asked_);
+    request.add_raw_input_contents(std::string(core::as_text(tensors[0].value.bytes())));
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", "Bearer " + token_);
+    context.set_deadline(
+        gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_millis(kWaitMs, GPR_TIMESPAN)));
+    const grpc::Status status = stub_->ModelInfer(&context, request, &response);
+    if (status.ok()) return response.parameters().at("commensal_receipt").string_param();
+    return core::fail(core::ErrorCode::kUnavailable, "gRPC {}: {}",
+                      static_cast<int>(status.error_code()), status.error_message());
+  }
+
+  const core::SystemClock clock_{};
+  Cluster& cluster_;
+  Tally& tally_;
+  const std::string name_;
+  const bool speaks_grpc_;
+  std::size_t at_;
+  std::size_t answers_ = 0, accounts_ = 0;
+  std::uint64_t asked_ = 0;
+  std::string account_, token_;
+  std::optional<client::Client> client_;
+  std::unique_ptr<inference::GRPCInferenceService::Stub> stub_;
+  std::jthread thread_;  // last: it sees the others
+};
+
+class ClusterTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto missing = store::testing::PostgresServer::missing_package()) {
+      GTEST_SKIP() << *missing;
+    }
+  }
+  /// As the operator, by way of a gateway.
+  client::Client connect(const Cluster& cluster, std::size_t gateway) {
+    return *client::Client::create(
+        {.url = cluster.place(gateway).url(), .token = cluster.token(), .wait_ms = kWaitMs});
+  }
+  /// Until a push succeeds: nobody may write yet.
+  static void push(client::Client& client) {
+    const core::Bytes model = *core::read_file(kModel);
+    client::PushRequest request;
+    request.model = kServed;
+    request.bytes = model;
+    core::Result<client::ModelInfo> pushed = core::fail(core::ErrorCode::kInternal, "not tried");
+    for (int tries = 0; tries < 20 && !pushed; ++tries) pushed = client.push(request);
+    ASSERT_TRUE(pushed.has_value()) << pushed.error().message;
+  }
+  void expect_receipts_and_money(const Cluster& cluster, const Tally& tally);
+  void expect_the_same_everywhere(const Cluster& cluster);
+  void expect_a_sound_ledger(Cluster& cluster);
+};
+
+/// What was acknowledged is there, each once, and paid for; nothing else was paid for.
+void ClusterTest::expect_receipts_and_money(const Cluster& cluster, const Tally& tally) {
+  client::Client client = connect(cluster, 0);
+  std::set<std::string> all;
+  for (const auto& [account, acknowledged] : tally.receipts()) {
+    const Json listed =
+        Json::parse(client.get_json("/v1/receipts?count=1000&account=" + account).value_or("{}"));
+    std::multiset<std::string> kept;
+    for (const Json& one : listed.value("receipts", Json::array())) {
+      kept.insert(one.value("id", ""));
+    }
+    for (const std::string& receipt : acknowledged) {
+      EXPECT_EQ(kept.count(receipt), 1u) << account << ", receipt " << receipt;
+      EXPECT_TRUE(all.insert(receipt).second) << "two answers with the receipt " << receipt;
+    }
+    const Json balance =
+        Json::parse(client.get_json("/v1/balances?owner=" + account).value_or("{}"));
+    const std::int64_t left = std::stoll(balance.at("balances").value("credit", "0"));
+    EXPECT_EQ(kCredit - left, kPrice * static_cast<std::int64_t>(kept.size())) << account;
+  }
+  const Json ever = Json::parse(client.get_json("/v1/tickets").value_or("{}")).at("ever");
+  EXPECT_GE(ever.at("issued").get<std::uint64_t>(), all.size());
+  EXPECT_LE(ever.at("paid").get<std::uint64_t>(), ever.at("won").get<std::uint64_t>());
+}
+
+/// Whichever gateway is asked; while nothing changes.
+void ClusterTest::expect_the_same_everywhere(const Cluster& cluster) {
+  for (const char* const target :
+       {"/v1/receipts?count=50", "/v2/models/operator/digits", "/v1/accounts", "/v1/ledger"}) {
+    std::set<std::string> answers;
+    for (int tries = 0; tries < 60 && answers.size() != 1; ++tries, pause_ms(250)) {
+      answers.clear();
+      for (std::size_t i = 0; i < Cluster::kGateways; ++i) {
+        const auto said = connect(cluster, i).get_json(target);
+        answers.insert(said ? *said : "failed: " + said.error().message);
+      }
+    }
+    EXPECT_EQ(answers.size(), 1u) << target;
+    EXPECT_EQ(answers.begin()->find("failed: "), std::string::npos) << *answers.begin();
+  }
+}
+
+/// Every entry is run again: a ticket that is claimed twice, or a sum that does not add up, is an
+/// error.
+void ClusterTest::expect_a_sound_ledger(Cluster& cluster) {
+  const core::SystemClock clock;
+  const auto store =
+      store::open_postgres_store(cluster.server().url(), {.owner = "the test"}, clock);
+  ASSERT_TRUE(store) << store.error().message;
+  const cases::LedgerArbiter arbiter;
+  const auto verified = ledger::verify(**store, ledger::Signatures(), {}, &arbiter);
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_TRUE(verified->has_state);
+  EXPECT_GT(verified->entries, 0u);
+}
+
+int seconds_of_trouble() {
+  const char* const asked = std::getenv("COMMENSAL_CLUSTER_S");
+  return asked == nullptr ? 25 : std::atoi(asked);
+}
+
+TEST_F(ClusterTest, AnyOfItMayDieAndNothingThatWasAcknowledgedIsLost) {
+  const core::SystemClock clock;
+  const std::uint64_t seed = 20;
+  Cluster cluster(seed, OwnNetwork::enter());
+  cluster.start();
+  auto client = connect(cluster, 1);
+  push(client);
+  ASSERT_TRUE(cluster.is_whole(client)) << cluster.log(0);
+  Tally tally;
+  const std::int64_t began_ns = clock.monotonic_ns();
+  const auto passed_s = [&] { return (clock.monotonic_ns() - began_ns) / 1'000'000'000; };
+  {
+    std::vector<std::unique_ptr<Customer>> customers;
+    for (std::uint64_t i = 0; i < 6; ++i) {
+      customers.push_back(
+          std::make_unique<Customer>(cluster, tally, fmt::format("c{}", i), i % 3 == 2, i));
+    }
+    while (passed_s() < seconds_of_trouble()) {
+      pause_ms(1'000 + static_cast<int>(cluster.dice(2'500)));
+      cluster.disturb();
+      pause_ms(static_cast<int>(cluster.dice(1'000)));
+      cluster.mend();
+    }
+    const std::uint64_t before = tally.answers();
+    EXPECT_TRUE(cluster.is_whole(client)) << cluster.log(0) << cluster.log(1) << cluster.log(2);
+    for (int tries = 0; tries < 600 && tally.answers() < before + 20; ++tries) pause_ms(100);
+    EXPECT_GE(tally.answers(), before + 20) << "it goes on";
+  }
+  const double gap_s = tally.gap_s_max(clock.monotonic_ns());
+  std::string done;
+  for (const auto& [what, times] : cluster.done()) done += fmt::format("  {:5} {}\n", times, what);
+  fmt::print(
+      "{} s: {} answers, {} failures seen, {:.1f} s without an answer at most, {} writers\n{}{}",
+      passed_s(), tally.answers(), tally.failures(), gap_s,
+      cluster.server().psql("SELECT token FROM commensal_writer").c_str(), done, tally.words());
+  EXPECT_NE(cluster.server().psql("SELECT token FROM commensal_writer"), "1\n");
+  expect_receipts_and_money(cluster, tally);
+  expect_the_same_everywhere(cluster);
+  cluster.stop();
+  expect_a_sound_ledger(cluster);
+}
+
+}  // namespace
+}  // namespace commensal::e2e
