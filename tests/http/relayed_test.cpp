@@ -25,7 +25,7 @@ std::string header(const char* from, const std::string& secret = kSecret) {
 }
 
 TEST(HttpRelayed, CountsAsItsClientAndNotAsItsRelay) {
-  World world("relayed", nullptr, {}, kSecret);
+  World world("relayed", nullptr, {}, false, kSecret);
   // Somebody uses up what its network may, and is answered once on a connection from then on.
   int answered = 0;
   bool was_ended = false;
@@ -60,7 +60,7 @@ TEST(HttpRelayed, CountsAsItsClientAndNotAsItsRelay) {
 }
 
 TEST(HttpRelayed, IsBelievedWithTheSecretOnly) {
-  World world("unbelieved", nullptr, {}, kSecret);
+  World world("unbelieved", nullptr, {}, false, kSecret);
   RawClient liar(world.port());
   liar.send(header("1.2.3.4", "another word"));
   EXPECT_EQ(liar.receive().status, 0) << "it is ended";
