@@ -219,7 +219,7 @@ void declare_serve(CLI::App& app, BenchArguments& options) {
       ->check(CLI::Range(10, 600'000))
       ->capture_default_str();
   app.add_option("--batch-max", options.serve.at_once, "Requests a provider joins in one run")
-      ->check(CLI::Range(1, 1024))
+      ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app.add_flag("--json", options.json, "Print JSON");
 }

@@ -18,7 +18,7 @@ struct ServeBenchOptions {
   std::vector<std::size_t> concurrency = {1, 8, 64, 256};
   int rounds = 7;  // slices of each party, in an order that changes
   std::int64_t slice_ms = 2'000;
-  std::size_t at_once = 64;       // requests that a provider may join in one run
+  std::size_t at_once = 8;        // requests that a provider may join in one run
   std::size_t requests = 50'000;  // over which memory is looked at
   BatchingOptions batching = {};
 };
