@@ -8,9 +8,9 @@ namespace commensal::oip_grpc {
 namespace {
 
 using inference::ModelInferRequest;
-using Request = std::shared_ptr<ModelInferRequest>;
+using RequestPtr = std::shared_ptr<ModelInferRequest>;
 
-Request request_of(const std::string& datatype, std::initializer_list<std::int64_t> shape) {
+RequestPtr request_of(const std::string& datatype, std::initializer_list<std::int64_t> shape) {
   auto request = std::make_shared<ModelInferRequest>();
   request->set_model_name("simple");
   auto& input = *request->add_inputs();
@@ -20,25 +20,25 @@ Request request_of(const std::string& datatype, std::initializer_list<std::int64
   return request;
 }
 
-inference::InferTensorContents& contents_of(const Request& request) {
+inference::InferTensorContents& contents_of(const RequestPtr& request) {
   return *request->mutable_inputs(0)->mutable_contents();
 }
 
 /// Of the request's one input; what is wrong, where it is refused.
-std::string wrong(const Request& request) {
+std::string wrong(const RequestPtr& request) {
   const auto body = read_request(request);
   return body ? "" : body.error().message;
 }
 
 template <class T>
-std::vector<T> values_of(const Request& request) {
+std::vector<T> values_of(const RequestPtr& request) {
   const auto body = read_request(request);
   if (!body) return ADD_FAILURE() << body.error().message, std::vector<T>();
   const auto data = body->inputs.at(0).value.data<T>();
   return {data.begin(), data.end()};
 }
 
-std::vector<std::string> strings_of(const Request& request) {
+std::vector<std::string> strings_of(const RequestPtr& request) {
   const auto body = read_request(request);
   if (!body) return ADD_FAILURE() << body.error().message, std::vector<std::string>();
   const auto data = body->inputs.at(0).value.strings();
@@ -58,25 +58,25 @@ TEST(Version, IsANumberFromOneOn) {
 }
 
 TEST(Contents, AreElementsOfEachType) {
-  const Request int8 = request_of("INT8", {3});
+  const RequestPtr int8 = request_of("INT8", {3});
   for (const int value : {-128, 0, 127}) contents_of(int8).add_int_contents(value);
   EXPECT_EQ(values_of<std::int8_t>(int8), (std::vector<std::int8_t>{-128, 0, 127}));
-  const Request uint16 = request_of("UINT16", {1, 2});
+  const RequestPtr uint16 = request_of("UINT16", {1, 2});
   for (const unsigned value : {0u, 65535u}) contents_of(uint16).add_uint_contents(value);
   EXPECT_EQ(values_of<std::uint16_t>(uint16), (std::vector<std::uint16_t>{0, 65535}));
-  const Request uint64 = request_of("UINT64", {1});
+  const RequestPtr uint64 = request_of("UINT64", {1});
   contents_of(uint64).add_uint64_contents(std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(values_of<std::uint64_t>(uint64).at(0), std::numeric_limits<std::uint64_t>::max());
-  const Request fp32 = request_of("FP32", {2});
+  const RequestPtr fp32 = request_of("FP32", {2});
   for (const float value : {0.5f, -2.0f}) contents_of(fp32).add_fp32_contents(value);
   EXPECT_EQ(values_of<float>(fp32), (std::vector<float>{0.5f, -2.0f}));
-  const Request fp64 = request_of("FP64", {1});
+  const RequestPtr fp64 = request_of("FP64", {1});
   contents_of(fp64).add_fp64_contents(0.1);
   EXPECT_EQ(values_of<double>(fp64).at(0), 0.1);
-  const Request truth = request_of("BOOL", {2});
+  const RequestPtr truth = request_of("BOOL", {2});
   for (const bool value : {true, false}) contents_of(truth).add_bool_contents(value);
   EXPECT_EQ(values_of<bool>(truth), (std::vector<bool>{true, false}));
-  const Request bytes = request_of("BYTES", {2});
+  const RequestPtr bytes = request_of("BYTES", {2});
   const std::string zeros("a\0b", 3);
   contents_of(bytes).add_bytes_contents(zeros);
   contents_of(bytes).add_bytes_contents("");
@@ -84,38 +84,38 @@ TEST(Contents, AreElementsOfEachType) {
 }
 
 TEST(Contents, FitTheirTypeAndShape) {
-  const Request large = request_of("INT8", {1});
+  const RequestPtr large = request_of("INT8", {1});
   contents_of(large).add_int_contents(128);
   EXPECT_EQ(wrong(large), "input 'INPUT0': 128 is no INT8");
-  const Request few = request_of("INT32", {2, 2});
+  const RequestPtr few = request_of("INT32", {2, 2});
   contents_of(few).add_int_contents(1);
   EXPECT_EQ(wrong(few), "input 'INPUT0': 1 elements, the shape [2,2] has 4");
-  const Request other = request_of("INT64", {1});
+  const RequestPtr other = request_of("INT64", {1});
   contents_of(other).add_int_contents(1);
   EXPECT_EQ(wrong(other),
             "input 'INPUT0': the elements are in int_contents, those of INT64 come in "
             "int64_contents");
-  const Request half = request_of("FP16", {1});
+  const RequestPtr half = request_of("FP16", {1});
   contents_of(half).add_fp32_contents(1);
   EXPECT_EQ(wrong(half), "input 'INPUT0': FP16 comes in raw_input_contents only");
   EXPECT_EQ(wrong(request_of("FP99", {1})), "input 'INPUT0': the datatype 'FP99' is not supported");
 }
 
 TEST(Raw, IsLittleEndianAndOfTheRightSize) {
-  const Request request = request_of("INT32", {2});
+  const RequestPtr request = request_of("INT32", {2});
   request->add_raw_input_contents(std::string("\x01\0\0\0\xff\xff\xff\xff", 8));
   EXPECT_EQ(values_of<std::int32_t>(request), (std::vector<std::int32_t>{1, -1}));
   request->mutable_raw_input_contents(0)->pop_back();
   EXPECT_EQ(wrong(request), "input 'INPUT0': 7 bytes, expected 8 for int32[2]");
   request->add_raw_input_contents("");
   EXPECT_EQ(wrong(request), "expected raw_input_contents of each of the 1 inputs, there are 2");
-  const Request truth = request_of("BOOL", {1});
+  const RequestPtr truth = request_of("BOOL", {1});
   truth->add_raw_input_contents("\x02");
   EXPECT_NE(wrong(truth), "");
 }
 
 TEST(Raw, KeepsItsRequestAlive) {
-  Request request = request_of("FP64", {64});
+  RequestPtr request = request_of("FP64", {64});
   request->add_raw_input_contents(std::string(512, '\0'));
   const std::weak_ptr<ModelInferRequest> weak = request;
   std::optional<oip::InferBody> body = *read_request(request);
@@ -127,7 +127,7 @@ TEST(Raw, KeepsItsRequestAlive) {
 }
 
 TEST(Raw, BytesHaveTheirLengthsBefore) {
-  const Request request = request_of("BYTES", {1, 2});
+  const RequestPtr request = request_of("BYTES", {1, 2});
   request->add_raw_input_contents(std::string("\x03\0\0\0a\0b\0\0\0\0", 11));
   EXPECT_EQ(strings_of(request), (std::vector<std::string>{std::string("a\0b", 3), ""}));
   request->mutable_raw_input_contents(0)->pop_back();
@@ -144,7 +144,7 @@ TEST(Shape, OfMoreThanIsSentOrThereCanBeIsRefused) {
                               {1 << 30, 64},
                               {1LL << 39},
                               std::vector<std::int64_t>(17, 1)}) {
-      const Request request = request_of(datatype, {});
+      const RequestPtr request = request_of(datatype, {});
       for (const std::int64_t dim : shape) request->mutable_inputs(0)->add_shape(dim);
       EXPECT_NE(wrong(request), "");
       request->add_raw_input_contents("\0\0\0\0");
@@ -153,8 +153,8 @@ TEST(Shape, OfMoreThanIsSentOrThereCanBeIsRefused) {
   }
 }
 
-TEST(Request, HasItsElementsInOneWay) {
-  const Request request = request_of("INT32", {1});
+TEST(RequestPtr, HasItsElementsInOneWay) {
+  const RequestPtr request = request_of("INT32", {1});
   request->add_raw_input_contents(std::string(4, '\0'));
   contents_of(request).add_int_contents(1);
   EXPECT_EQ(wrong(request),
@@ -162,16 +162,16 @@ TEST(Request, HasItsElementsInOneWay) {
             "model 'simple'");
 }
 
-TEST(Request, NamesEachTensorOnce) {
-  const Request request = request_of("INT32", {1});
+TEST(RequestPtr, NamesEachTensorOnce) {
+  const RequestPtr request = request_of("INT32", {1});
   *request->add_inputs() = request->inputs(0);
   EXPECT_EQ(wrong(request), "input 'INPUT0' is there twice");
   request->mutable_inputs(1)->clear_name();
   EXPECT_EQ(wrong(request), "an input needs a name");
 }
 
-TEST(Request, CarriesTheSequenceThatItIsOf) {
-  const Request request = request_of("INT32", {0});
+TEST(RequestPtr, CarriesTheSequenceThatItIsOf) {
+  const RequestPtr request = request_of("INT32", {0});
   auto& parameters = *request->mutable_parameters();
   parameters["sequence_id"].set_int64_param(1001);
   parameters["sequence_start"].set_bool_param(true);
@@ -186,8 +186,8 @@ TEST(Request, CarriesTheSequenceThatItIsOf) {
   EXPECT_EQ(read_request(request)->sequence.id, "");
 }
 
-TEST(Request, SaysWhereItsInputsLie) {
-  const Request request = request_of("INT32", {1});
+TEST(RequestPtr, SaysWhereItsInputsLie) {
+  const RequestPtr request = request_of("INT32", {1});
   auto& parameters = *request->mutable_inputs(0)->mutable_parameters();
   parameters["shared_memory_region"].set_string_param("r");
   parameters["shared_memory_offset"].set_int64_param(64);
@@ -205,8 +205,8 @@ TEST(Request, SaysWhereItsInputsLie) {
   EXPECT_EQ(wrong(request), "expected raw_input_contents of each of the 0 inputs, there are 1");
 }
 
-TEST(Request, CarriesWhatIsAskedOfOutputs) {
-  const Request request = request_of("INT32", {0});
+TEST(RequestPtr, CarriesWhatIsAskedOfOutputs) {
+  const RequestPtr request = request_of("INT32", {0});
   auto& output = *request->add_outputs();
   output.set_name("OUTPUT0");
   auto& parameters = *output.mutable_parameters();
