@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/clock.hpp>
 #include <commensal/lab/bench/operators/cases.hpp>
 #include <commensal/lab/bench/report.hpp>
 #include <commensal/lab/bench/runtime/turns.hpp>
