@@ -146,7 +146,15 @@ TEST_F(HttpAccounts, ATokenGivesNoMoreThanItHas) {
   EXPECT_EQ(ask("DELETE", "/v1/accounts/boss/tokens/default", some).status, 403);
   EXPECT_EQ(post("/v1/accounts", some, {{"name", "eve"}, {"role", "operator"}}).status, 403);
   EXPECT_EQ(post("/v1/accounts", some, {{"name", "eve"}}).status, 201);
-  EXPECT_EQ(post("/v1/accounts/eve/tokens", some, {{"label", "ci"}}).status, 201);
+  EXPECT_EQ(post("/v1/accounts/eve/tokens", some, {{"label", "ci"}}).status, 403);
+  const Json narrow = {{"label", "ci"}, {"scopes", {"infer"}}};
+  EXPECT_EQ(post("/v1/accounts/eve/tokens", some, narrow).status, 201);
+  for (const char* wider : {"/v1/account/tokens/default", "/v1/accounts/eve/tokens/default"})
+    EXPECT_EQ(ask("DELETE", wider, some).status, 403) << wider;
+  const std::string day = made_token(world_.root, {{"label", "day"}, {"expires_in_s", 86'400}});
+  for (const char* role : {"operator", "auditor"})
+    EXPECT_EQ(post("/v1/accounts", day, {{"name", "mallory"}, {"role", role}}).status, 403) << role;
+  EXPECT_EQ(post("/v1/accounts/boss/token", day, {}).status, 403);
   const std::string brief = made_token(world_.alice, {{"label", "brief"}, {"expires_in_s", 60}});
   EXPECT_EQ(post("/v1/account/tokens", brief, {{"label", "long"}}).status, 403);
   EXPECT_EQ(post("/v1/account/tokens", brief, {{"label", "y"}, {"expires_in_s", 30}}).status, 201);

@@ -12,6 +12,11 @@ namespace {
 constexpr int kMovedAtOnce = 4;
 constexpr int kMovesMax = 3;  // long work must end somewhere, even if all providers pause by turns
 
+/// What the model's owner has it wait there says nothing of the provider.
+std::int64_t wait_ms(const std::optional<rpc::Batching>& batching, const Roster::Peer& peer) {
+  return batching && peer.knows_batching ? (std::int64_t{batching->wait_us} + 999) / 1000 : 0;
+}
+
 auto is_of(OrderId id) {
   return [id](const auto& request) { return request->id == id; };
 }
@@ -135,6 +140,7 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
   request->is_long = is_long(usual_ms);
   request->ahead = peer.in_flight;
   deps_.shares.on_offer(turn_of(*request), peer.address, request->is_long);
+  const auto batching = batching_of(*request);
   const auto patience = patience_ms({.usual_ms = usual_ms,
                                      .ahead = peer.in_flight,
                                      .faults = peer.health.faults_in_row(),
@@ -144,10 +150,10 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
                                      .model_bytes = order.model.bytes});
   const WorkPtr work = begin_work(deps_.key, order, std::move(record), request->id);
   work->is_late = request->is_late;
-  work->batching = batching_of(*request);
+  work->batching = batching;
   running_.emplace(work->id(), std::move(request));
   deps_.steps.ask(work, peer);
-  if (patience) hasten_after(work->id(), *patience);
+  if (patience) hasten_after(work->id(), *patience + wait_ms(batching, peer));
 }
 
 Dispatcher::RequestPtr Dispatcher::take(const core::Digest& job) {
@@ -199,7 +205,9 @@ void Dispatcher::count(const Request& request, const Trip& trip, Roster::Peer& p
   const core::Digest& model = request.order.model.content;
   double slowness = 1;
   if (trip.was_warm && !trip.has_paused) {
-    slowness = demand_[model].usual.slowness_of(trip.took_ms, trip.ahead, request.bytes);
+    const std::int64_t took_ms = trip.took_ms - wait_ms(request.order.scheduling.batching, peer);
+    slowness = demand_[model].usual.slowness_of(std::max<std::int64_t>(took_ms, 0), trip.ahead,
+                                                request.bytes);
   }
   peer.warm.insert(model);
   if (!is_public(request)) return;

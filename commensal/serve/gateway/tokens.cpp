@@ -76,15 +76,15 @@ core::Result<void> check_given(const Token& by, const TokenTerms& terms) {
        !std::ranges::all_of(terms.scopes, [&by](Scope scope) { return by.has(scope); }));
   if (is_more) {
     return core::fail(ErrorCode::kPermissionDenied,
-                      "the token '{}' makes none with more scopes than it has: name some of its "
-                      "own",
+                      "the token '{}' makes and ends none with more scopes than it has: name some "
+                      "of its own",
                       by.label);
   }
   const bool is_longer =
       by.expires_ms != 0 && (terms.expires_ms == 0 || terms.expires_ms > by.expires_ms);
   if (!is_longer) return {};
   return core::fail(ErrorCode::kPermissionDenied,
-                    "the token '{}' expires: it makes none that lasts longer", by.label);
+                    "the token '{}' expires: it makes and ends none that lasts longer", by.label);
 }
 
 core::Result<std::vector<Tokens::Known>> Tokens::known(const std::string& account) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Accounts over HTTP: who may ask, with which tokens, and what operators have done.
+#include <algorithm>
 #include <charconv>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_gateway.hpp>
@@ -32,19 +33,22 @@ const std::string& named_account(const Call& call) {
   return named == call.params.end() ? call.account.name : named->second;
 }
 
-/// A token that has not all scopes makes and ends nothing of another operator's, who has. Error:
-/// kPermissionDenied.
+/// A token that has not all scopes, or ends, makes and ends nothing of others who may more than
+/// consumers. Error: kPermissionDenied.
 Result<void> check_rank(const Call& call, Role of) {
-  if (of != Role::kOperator || call.token.scopes.empty()) return {};
+  const bool is_whole = call.token.scopes.empty() && call.token.expires_ms == 0;
+  if (of == Role::kConsumer || is_whole) return {};
   return core::fail(ErrorCode::kPermissionDenied,
-                    "the token '{}' has not all scopes: what is an operator's is not for it",
+                    "the token '{}' has not all scopes, or expires: what is an operator's or an "
+                    "auditor's is not for it",
                     call.token.label);
 }
 
 /// Whether the asker may give this account a token on such terms.
 Result<void> check_terms(Gateway& gateway, const Call& call, const std::string& name,
                          const gateway::TokenTerms& terms) {
-  if (name == call.account.name) return gateway::check_given(call.token, terms);
+  COMMENSAL_TRY(gateway::check_given(call.token, terms));
+  if (name == call.account.name) return {};
   COMMENSAL_ASSIGN(const auto there, gateway.accounts().find(name));
   return there ? check_rank(call, there->role) : Result<void>();
 }
@@ -127,6 +131,12 @@ Response end_token(Gateway& gateway, const Call& call, Act& act) {
   const auto ended = [&]() -> Result<std::string> {
     COMMENSAL_ASSIGN(const auto there, gateway.accounts().find(name));
     if (there && name != call.account.name) COMMENSAL_TRY(check_rank(call, there->role));
+    COMMENSAL_ASSIGN(const auto tokens, gateway.accounts().tokens(name));
+    const auto one = std::ranges::find(tokens, label, &gateway::Token::label);
+    if (one != tokens.end()) {
+      COMMENSAL_TRY(gateway::check_given(
+          call.token, {.label = label, .scopes = one->scopes, .expires_ms = one->expires_ms}));
+    }
     COMMENSAL_TRY(gateway.accounts().end_token(name, label));
     return fmt::format(R"({{"label":{},"removed":true}})", json_quote(label));
   };

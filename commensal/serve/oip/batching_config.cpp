@@ -42,10 +42,13 @@ Result<gateway::Batching> sizes_of(const Said& said, std::int64_t batch_max) {
   }
   made.preferred.assign(sizes.begin(), sizes.end());
   const std::uint64_t wait_us = said.max_queue_delay_microseconds();
-  if (wait_us > limits::kBatchWaitUsMax) {
+  // Of a provider that has been busy for longer others think that something long holds it.
+  constexpr std::uint64_t kLongestUs = 40'000;
+  static_assert(kLongestUs < limits::kBatchWaitUsMax);
+  if (wait_us > kLongestUs) {
     return fail(ErrorCode::kInvalidArgument,
                 "dynamic_batching.max_queue_delay_microseconds is {}, at most {}", wait_us,
-                limits::kBatchWaitUsMax);
+                kLongestUs);
   }
   if (wait_us > 0 && batch_max == 0) {
     return fail(ErrorCode::kInvalidArgument,

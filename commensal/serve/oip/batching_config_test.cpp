@@ -88,7 +88,7 @@ TEST(BatchingConfig, NamesTheFieldThatItDoesNotTake) {
   };
   EXPECT_THAT(dynamic("preferred_batch_size: 9"), HasSubstr("preferred_batch_size has 9"));
   EXPECT_THAT(dynamic("preferred_batch_size: 0"), HasSubstr("preferred_batch_size has 0"));
-  EXPECT_THAT(dynamic("max_queue_delay_microseconds: 10000001"),
+  EXPECT_THAT(dynamic("max_queue_delay_microseconds: 40001"),
               HasSubstr("max_queue_delay_microseconds"));
   EXPECT_THAT(dynamic("preserve_ordering: true"), HasSubstr("preserve_ordering"));
   EXPECT_THAT(dynamic("priority_levels: 2"), HasSubstr("default_priority_level is 0"));

@@ -132,9 +132,11 @@ void Jobs::compute_next() {
 /// The loop counts milliseconds.
 void Jobs::release_later(const TaskPtr& task) {
   const std::int64_t wait_ms = (std::int64_t{task->batching->wait_us} + 999) / 1000;
-  deps_.loop.after(wait_ms, [weak = weak_from_this(), task] {
+  // What is over before holds nothing until then.
+  deps_.loop.after(wait_ms, [weak = weak_from_this(), waiting = std::weak_ptr(task)] {
     const auto self = weak.lock();
-    if (self && self->executor_->release(task)) self->compute_next();
+    const TaskPtr held = waiting.lock();
+    if (self && held && self->executor_->release(held)) self->compute_next();
   });
 }
 

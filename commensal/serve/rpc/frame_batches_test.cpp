@@ -31,8 +31,9 @@ TEST(FrameOfBatches, AnOfferSaysOfBatchesAtItsEndOrNothing) {
     bent.mutable_head()->resize(size);
     EXPECT_THAT(refusal(std::move(bent)), StartsWith("offer.batching."));
   }
-  for (const Batching& bad : {Batching{0, 0, {}}, Batching{0, 8, {0, 1}}, Batching{0, 8, {4, 4}},
-                              Batching{0, 8, std::vector<std::uint32_t>(1'000)}}) {
+  for (const Batching& bad :
+       {Batching{0xffffffff, 8, {}}, Batching{0, 0, {}}, Batching{0, 8, {0, 1}},
+        Batching{0, 8, {4, 4}}, Batching{0, 8, std::vector<std::uint32_t>(1'000)}}) {
     offer.batching = bad;
     EXPECT_THAT(refusal(to_frame(ToProvider(offer))), StartsWith("offer.batching: "));
   }

@@ -33,6 +33,10 @@ core::Result<void> check_count(std::string_view what, std::size_t count, std::si
 
 core::Result<void> Batching::validity() const {
   COMMENSAL_TRY(check_count("preferred sizes", preferred.size(), limits::kPreferredSizesMax));
+  if (wait_us > limits::kBatchWaitUsMax) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "batching: a wait of {} us, at most {}",
+                      wait_us, limits::kBatchWaitUsMax);
+  }
   const bool rises =
       std::ranges::adjacent_find(preferred, std::greater_equal<>()) == preferred.end();
   if (rows_max == 0 || !rises || (!preferred.empty() && preferred.front() == 0)) {
