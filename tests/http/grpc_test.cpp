@@ -25,7 +25,6 @@ gpr_timespec in_ms(std::int64_t ms) {
   return gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_millis(ms, GPR_TIMESPAN));
 }
 
-/// A client of Triton's, as far as its messages go.
 class GrpcFace : public ::testing::Test {
  protected:
   GrpcFace() { world_.start_provider(); }
@@ -389,8 +388,9 @@ TEST_F(GrpcFace, StrangersMayAskLittle) {
   for (int i = 0; i < 400; ++i) {
     grpc::ClientContext context;
     inference::ServerLiveResponse response;
-    EXPECT_EQ(stub->ServerLive(&context, {}, &response).ok(), response.live());
-    refused += response.live() ? 0 : 1;
+    const bool is_ok = stub->ServerLive(&context, {}, &response).ok();
+    EXPECT_EQ(is_ok, response.live());
+    refused += is_ok ? 0 : 1;
   }
   EXPECT_GT(refused, 0);
   expect_serves();
