@@ -37,7 +37,7 @@ ProcessOptions hostile_options() {
   options.session.packs = std::make_shared<const graph::PackFolder>(std::make_shared<NoPacks>());
   options.program.word = testing::kHostileWord;
   options.data_bytes_max = 256 << 20;
-  options.cpu_ms_max = 600;  // to touch all the memory takes some machines 300
+  options.cpu_ms_max = 2'000;  // to touch all the memory takes some machines 700
   options.still_ms_max = 300;
   return options;
 }
