@@ -32,20 +32,6 @@ class Newcomer : public System {
     for (int i = 0; i < 400 && log_of(file).find(text) == std::string::npos; ++i) pause_ms(50);
     EXPECT_THAT(log_of(file), HasSubstr(text));
   }
-  Words at_gateway(Words words, const std::string& token_file) const {
-    words.insert(words.end(), {"--gateway", url(), "--token-file", token_file});
-    return words;
-  }
-  std::string ask(const Words& words, const std::string& token_file) {
-    int status = -1;
-    std::string said = run(at_gateway(words, token_file), status);
-    EXPECT_EQ(status, 0) << words[0] << " " << words[1];
-    return said;
-  }
-  Json ask_json(Words words, const std::string& token_file) {
-    words.push_back("--json");
-    return Json::parse(ask(words, token_file), nullptr, false);
-  }
   std::string file(const char* name, std::string_view content) const {
     const std::string path = folder_.at(name);
     EXPECT_TRUE(core::write_file_atomically(path, core::as_bytes(content)));

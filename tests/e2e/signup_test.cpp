@@ -22,21 +22,6 @@ class SignUp : public System {
     start_gateway(words);
     provider_ = start_provider("one", quick);
   }
-  Words at_gateway(Words words, const std::string& token_file) const {
-    words.insert(words.end(), {"--gateway", url()});
-    if (!token_file.empty()) words.insert(words.end(), {"--token-file", token_file});
-    return words;
-  }
-  std::string ask(const Words& words, const std::string& token_file) {
-    int status = -1;
-    std::string said = run(at_gateway(words, token_file), status);
-    EXPECT_EQ(status, 0) << words[0] << " " << words[1];
-    return said;
-  }
-  Json ask_json(Words words, const std::string& token_file) {
-    words.push_back("--json");
-    return Json::parse(ask(words, token_file), nullptr, false);
-  }
   /// The one line of who is refused.
   std::string refusal(Words words, const std::string& token_file) {
     words.push_back("--json");

@@ -85,6 +85,24 @@ class System : public ::testing::Test {
     if (!said.empty()) address_ = Json::parse(said).at("address");
     return provider;
   }
+  using Words = std::vector<std::string>;
+  /// A command that asks this gateway; `token_file` "": with no token.
+  Words at_gateway(Words words, const std::string& token_file) const {
+    words.insert(words.end(), {"--gateway", url()});
+    if (!token_file.empty()) words.insert(words.end(), {"--token-file", token_file});
+    return words;
+  }
+  /// What it prints. It must succeed.
+  std::string ask(const Words& words, const std::string& token_file) {
+    int status = -1;
+    std::string said = run(at_gateway(words, token_file), status);
+    EXPECT_EQ(status, 0) << words[0] << " " << words[1];
+    return said;
+  }
+  Json ask_json(Words words, const std::string& token_file) {
+    words.push_back("--json");
+    return Json::parse(ask(words, token_file), nullptr, false);
+  }
   std::string url() const { return scheme_ + "127.0.0.1:" + http_port_; }
   client::Client connect(std::int64_t wait_ms = 120'000) {
     const core::Bytes token = *core::read_file(token_file_);
