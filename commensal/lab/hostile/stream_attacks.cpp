@@ -12,7 +12,16 @@
 namespace commensal::lab::hostile {
 namespace {
 
-constexpr std::size_t kLargeBytes = std::size_t{100} << 20;
+tensor::Tensor scores_of(std::size_t floats) {
+  return tensor::Tensor::of<float>({1, static_cast<std::int64_t>(floats)},
+                                   std::vector<float>(floats, 0.5F));
+}
+
+/// 100 MB. Made once: what attackers may use of a processor is for what reaches others.
+const tensor::Tensor& large_scores() {
+  static const tensor::Tensor scores = scores_of((std::size_t{100} << 20) / sizeof(float));
+  return scores;
+}
 
 /// One stream to the gateway. Thread-safety: the loop's thread.
 class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Villain> {
@@ -86,12 +95,11 @@ class Villain : public rpc::ProviderPort, public std::enable_shared_from_this<Vi
   protocol::BatchSignature sign(const protocol::ReceiptBody& body) {
     return protocol::sign_batch(key_, protocol::Role::kProvider, {&body, 1}).front();
   }
-  rpc::Deliver deliver(const core::Digest& job, std::size_t floats) {
+  rpc::Deliver deliver(const core::Digest& job, tensor::Tensor scores) {
     return {.job = job,
             .step = 1,
             .output_salt = rng_.next_digest(),
-            .outputs = {{"scores", tensor::Tensor::of<float>({1, static_cast<std::int64_t>(floats)},
-                                                             std::vector<float>(floats, 0.5F))}}};
+            .outputs = {{"scores", std::move(scores)}}};
   }
 
   core::Rng& rng_;
@@ -140,7 +148,7 @@ class EarlyTalk final : public Villain {
   using Villain::Villain;
   void on_challenge(const rpc::Challenge&) override {
     attack(rpc::Load{.queued = 0, .cached_models = {}});
-    attack(deliver(rng_.next_digest(), kLargeBytes / sizeof(float)));
+    attack(deliver(rng_.next_digest(), large_scores()));
   }
 };
 
@@ -164,8 +172,8 @@ class CommitsTwice final : public Villain {
     commit.items.resize(3, commit.items.front());
     attack(commit);
     attack(commit);
-    attack(deliver(commit.items[0].job, 10));
-    attack(deliver(commit.items[0].job, 10));
+    attack(deliver(commit.items[0].job, scores_of(10)));
+    attack(deliver(commit.items[0].job, scores_of(10)));
   }
 };
 
@@ -182,7 +190,7 @@ class AnyOrder final : public Villain {
   void on_offer(rpc::Offer offer) override {
     const core::Digest id = protocol::job_id(offer.job);
     for (int i = 0; i < 4; ++i) say_anything(id);
-    attack(deliver(id, 10));
+    attack(deliver(id, scores_of(10)));
     attack(commit_to(offer));
   }
   void say_anything(const core::Digest& job) {
@@ -190,7 +198,7 @@ class AnyOrder final : public Villain {
       case 0:
         return attack(rpc::Transact{core::Bytes(64, 1)});
       case 1:
-        return attack(deliver(job, 10));
+        return attack(deliver(job, scores_of(10)));
       case 2:
         return attack(rpc::Load{.queued = ~0U, .cached_models = {job, job}});
       case 3:
@@ -214,7 +222,7 @@ class WrongAnswers final : public Villain {
   void on_offer(rpc::Offer offer) override {
     const rpc::Commit commit = commit_to(offer);
     attack(commit);
-    attack(deliver(commit.items[0].job, 10));
+    attack(deliver(commit.items[0].job, scores_of(10)));
   }
 };
 
@@ -226,7 +234,7 @@ class LargeAnswers final : public Villain {
   void on_offer(rpc::Offer offer) override { attack(commit_to(offer)); }
   void on_countersign(const rpc::Countersign& message) override {
     for (const auto& item : message.items) {
-      attack(deliver(item.job, kLargeBytes / sizeof(float)));
+      attack(deliver(item.job, large_scores()));
     }
   }
 };
