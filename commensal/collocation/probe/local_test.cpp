@@ -154,7 +154,7 @@ TEST_F(LocalProbes, ReadThisProcess) {
 }
 
 TEST(Specs, RefuseInOneLine) {
-  const core::ManualClock clock;
+  const core::ManualClock clock{};
   const Dependencies deps{clock};
   const std::pair<std::string, const char*> cases[] = {
       {"", "expected KIND:WHERE"},

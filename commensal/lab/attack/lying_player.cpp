@@ -18,7 +18,7 @@ namespace {
 /// owe.
 Result<void> play(Stand& stand, const ledger::CaseKey& key, Player& provider, Player& accuser) {
   const auto row = [&]() -> const ledger::CaseRow& { return *stand.state().cases.find(key); };
-  const core::ManualClock clock;
+  const core::ManualClock clock{};
   COMMENSAL_ASSIGN(auto referee, Referee::open(cases::setup_of(row().dispute), clock));
   while (ledger::is_pending(row().status)) {
     bool moved = false;

@@ -28,7 +28,7 @@ class LedgerArbiter final : public ledger::Arbiter {
                                        std::span<const Said> moves) const override;
 
  private:
-  const core::ManualClock clock_;  // stands still
+  const core::ManualClock clock_{};  // stands still
   mutable std::mutex mutex_;
   mutable core::RecentlyUsed<core::Digest, std::unique_ptr<arbiter::Course>> courses_{
       limits::kCoursesMax};  // by dispute; guarded by mutex_

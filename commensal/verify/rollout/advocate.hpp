@@ -62,7 +62,7 @@ class Advocate {
   std::shared_ptr<dispute::PlannedTrace> planned_;  // null: every run is traced node by node
   graph::Session* session_ = nullptr;               // of planned_
   kernels::ThreadPool threads_{1};                  // hashes
-  const core::ManualClock clock_;  // stands still: deadlines are the ledger's business
+  const core::ManualClock clock_{};  // stands still: deadlines are the ledger's business
   arbiter::Course course_{clock_};
   std::unique_ptr<dispute::Player> player_;
   // What player_ is for.

@@ -70,7 +70,7 @@ struct Contest {
   }
   core::Result<arbiter::Outcome> play() {
     COMMENSAL_ASSIGN(const arbiter::Setup setup, this->setup());
-    const core::ManualClock clock;
+    const core::ManualClock clock{};
     COMMENSAL_ASSIGN(auto referee, arbiter::Referee::open(setup, clock));
     while (!referee.outcome()) {
       for (const arbiter::Side side : {arbiter::Side::kProvider, arbiter::Side::kChallenger}) {
