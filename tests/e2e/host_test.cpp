@@ -93,7 +93,9 @@ TEST_F(BesideAHost, AProviderPausesAndGoesOnAndEveryRequestIsAnswered) {
 }
 
 // What `provider tune` keeps is how the model's worker runs, unless the operator says otherwise.
-TEST_F(BesideAHost, AProviderRunsAModelAsItWasTuned) {
+using SlowBesideAHost = BesideAHost;
+
+TEST_F(SlowBesideAHost, AProviderRunsAModelAsItWasTuned) {
   start_gateway();
   {
     auto client = connect();
@@ -214,7 +216,7 @@ TEST(Probe, SaysWhyThereIsNoFigure) {
   EXPECT_EQ(status, 1);
 }
 
-TEST(Demo, ShowsWhatAHostKeeps) {
+TEST(SlowDemo, ShowsWhatAHostKeeps) {
   const Folder folder;
   int status = -1;
   run({"demo", "--requests", "20", "--host-seconds", "10", "--json", folder.at("demo.json"),

@@ -21,7 +21,7 @@ const Arm& arm(std::string_view name) {
 
 Place place() { return {COMMENSAL_HOSTS, core::Path(COMMENSAL_SOURCE_DIR) / "models/digits"}; }
 
-TEST(PairRun, MeasuresHostAndGuestByEveryRule) {
+TEST(SlowPairRun, MeasuresHostAndGuestByEveryRule) {
   const Pair pair{
       "small", "equihash", {"--n", "96", "--k", "5"}, "equihash_bucket_passes_total", "digits"};
   const core::SystemClock clock;
