@@ -3,7 +3,8 @@
 
 #include <commensal/base/core/limits_serve.hpp>
 
-/// Bounds of what consumers may do over gRPC, beside those that hold over HTTP too.
+/// Bounds of what is said over gRPC: by consumers, beside those that hold over HTTP too, and in
+/// frames of the stream between gateways and providers.
 namespace commensal::limits {
 
 inline constexpr int kGrpcCallsMax = 128;                    // of one connection, at a time
@@ -14,5 +15,7 @@ inline constexpr std::int64_t kGrpcAnswerBytesMax = (std::int64_t{1} << 31) - 1;
 inline constexpr std::uint64_t kGrpcStrangerBytesMax = 8 << 20;
 // Of one between two calls of an account's: a message of megabytes is read ahead by then.
 inline constexpr std::uint64_t kGrpcKnownBytesMax = 64 << 20;
+
+inline constexpr int kRpcBundleMax = 64;  // small messages in one frame
 
 }  // namespace commensal::limits

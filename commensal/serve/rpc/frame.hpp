@@ -4,6 +4,8 @@
 #include <commensal/v1/stream.pb.h>
 
 #include <commensal/serve/rpc/messages.hpp>
+#include <utility>
+#include <vector>
 
 /// messages.hpp to frames of the stream and back: the canonical encoding of a message, as of every
 /// noun (base/protocol/encoding.hpp), with the elements of its tensors as a tail. Only this room's
@@ -40,5 +42,20 @@ template <>
 core::Result<ToProvider> from_frame<ToProvider>(wire::Frame&& frame);
 template <>
 core::Result<ToGateway> from_frame<ToGateway>(wire::Frame&& frame);
+
+/// That, and what comes with it, in their order.
+template <class Message>
+core::Result<std::vector<Message>> from_bundle(wire::Frame&& frame) {
+  std::vector<Message> messages;
+  messages.reserve(1 + static_cast<std::size_t>(frame.rest_size()));
+  auto rest = std::move(*frame.mutable_rest());
+  COMMENSAL_ASSIGN(auto first, from_frame<Message>(std::move(frame)));
+  messages.push_back(std::move(first));
+  for (wire::Frame& one : rest) {
+    COMMENSAL_ASSIGN(auto message, from_frame<Message>(std::move(one)));
+    messages.push_back(std::move(message));
+  }
+  return messages;
+}
 
 }  // namespace commensal::rpc

@@ -23,12 +23,12 @@ void StreamCount::wait_for_none() {
   changed_.wait(lock, [this] { return count_ == 0; });
 }
 
-/// A message on its way through the loop. The next one is read when it has been delivered, or
-/// never, where the loop destroyed it instead.
+/// Messages of a frame on their way through the loop. The next is read when they have been
+/// delivered, or never, where the loop destroyed them instead.
 class ClientStream::Delivery {
  public:
-  Delivery(std::shared_ptr<ClientStream> stream, ToProvider message)
-      : stream_(std::move(stream)), message_(std::move(message)) {}
+  Delivery(std::shared_ptr<ClientStream> stream, std::vector<ToProvider> messages)
+      : stream_(std::move(stream)), messages_(std::move(messages)) {}
   Delivery(const Delivery&) = delete;
   Delivery& operator=(const Delivery&) = delete;
   ~Delivery() {
@@ -37,13 +37,15 @@ class ClientStream::Delivery {
 
   void deliver() {
     delivered_ = true;
-    if (const auto port = stream_->port_) port->on_message(std::move(message_));
+    for (ToProvider& message : messages_) {
+      if (const auto port = stream_->port_) port->on_message(std::move(message));
+    }
     stream_->end_delivery(true);
   }
 
  private:
   std::shared_ptr<ClientStream> stream_;
-  ToProvider message_;
+  std::vector<ToProvider> messages_;
   bool delivered_ = false;
 };
 
@@ -59,6 +61,7 @@ ClientStream::ClientStream(core::Loop& loop, std::string address, const tls::Ide
 void ClientStream::begin(std::shared_ptr<ProviderPort> port) {
   port_ = std::move(port);
   count_->add();
+  context_.AddMetadata(kBundles, kYes);
   stub_->async()->Attach(&context_, this);
   const std::lock_guard lock(mutex_);
   self_ = shared_from_this();
@@ -99,32 +102,42 @@ void ClientStream::read_locked() {
   StartRead(&incoming_);
 }
 
+void ClientStream::OnReadInitialMetadataDone(bool ok) {
+  if (!ok) return;
+  const auto& said = context_.GetServerInitialMetadata();
+  const auto found = said.find(kBundles);
+  if (found == said.end() || found->second != kYes) return;
+  const std::lock_guard lock(mutex_);
+  outbox_.bundle();
+}
+
 void ClientStream::OnReadDone(bool ok) {
   take_from_grpc(&incoming_);
   if (ok && !std::exchange(met_, true)) channel_.gateway = peer_key_hash(*context_.auth_context());
-  core::Result<ToProvider> message = core::fail(core::ErrorCode::kUnavailable, "the stream ended");
+  core::Result<std::vector<ToProvider>> messages =
+      core::fail(core::ErrorCode::kUnavailable, "the stream ended");
   {
     const std::lock_guard lock(mutex_);
     if (ok && !ended_) {
       auto whole = assembly_.add(std::move(incoming_), limits::kRpcMessageBytesMax);
       if (whole && !*whole) return read_locked();
       if (whole) {
-        message = from_frame<ToProvider>(*std::move(*whole));
+        messages = from_bundle<ToProvider>(*std::move(*whole));
       } else {
-        message = tl::unexpected(whole.error());
+        messages = tl::unexpected(whole.error());
       }
     }
-    if (message) {
+    if (messages) {
       turn_ = Turn::kDelivering;
     } else {
-      if (ok && !std::exchange(ended_, true)) reason_ = message.error();
+      if (ok && !std::exchange(ended_, true)) reason_ = messages.error();
       ended_ = true;
       outbox_.drop_waiting();
       release_locked();
     }
   }
-  if (!message) return ok ? context_.TryCancel() : void();
-  auto delivery = std::make_shared<Delivery>(shared_from_this(), *std::move(message));
+  if (!messages) return ok ? context_.TryCancel() : void();
+  auto delivery = std::make_shared<Delivery>(shared_from_this(), *std::move(messages));
   loop_.post([delivery = std::move(delivery)] { delivery->deliver(); });
 }
 

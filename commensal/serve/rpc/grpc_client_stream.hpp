@@ -50,6 +50,7 @@ class ClientStream final : public grpc::ClientBidiReactor<wire::Frame, wire::Fra
   /// The port hears nothing more.
   void drop();
 
+  void OnReadInitialMetadataDone(bool ok) override;
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone(const grpc::Status& status) override;

@@ -5,20 +5,24 @@
 
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/grpc_pieces.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 
 namespace commensal::rpc {
 
 /// What waits to be written on one stream; one frame of it may be with gRPC already. In order, but
 /// that small messages go between the pieces of a large one of other jobs: between two pieces as
-/// many bytes as a piece has. Bounded: a peer that does not read costs its stream, not memory.
+/// many bytes as a piece has. Small ones that wait together go in one frame, where the peer reads
+/// such. Bounded: a peer that does not read costs its stream, not memory.
 /// Thread-safety: the stream's mutex.
 class Outbox {
  public:
+  void bundle() { bundles_ = true; }
   /// False where the message is beyond what the peer accepts, or the queue is full.
   bool push(Outgoing message) {
     Pieces pieces(std::move(message));
@@ -39,13 +43,17 @@ class Outbox {
     aside_bytes_ = at_ > 0 ? aside_bytes_ + items_[at_].bytes() : 0;
     piece_ = items_[at_].next();
     if (at_ > 0) piece_.set_aside(true);
+    last_ = at_;
+    if (bundles_ && at_ == 0) add_rest();
     return &piece_;
   }
   void written() {
     writing_ = false;
     piece_.Clear();
     frames_ += at_ == 0 ? 1 : 0;
-    if (items_[at_].is_over()) erase(at_);
+    for (std::size_t i = last_ + 1; i-- > at_;) {
+      if (items_[i].is_over()) erase(i);
+    }
   }
   /// Nobody waits any more for large messages that speak of these jobs only.
   void forget(const std::vector<core::Digest>& jobs) {
@@ -61,7 +69,7 @@ class Outbox {
         items_[i].cut();
       } else if (!items_[i].is_over()) {
         erase(i);
-        if (writing_ && i < at_) --at_;
+        if (writing_ && i < at_) --at_, --last_;
       }
     }
   }
@@ -71,12 +79,13 @@ class Outbox {
   bool has_much() const { return bytes_ > static_cast<std::int64_t>(kPieceBytes); }
   /// But for what is being written.
   void drop_waiting() {
-    while (items_.size() > (writing_ ? at_ + 1 : 0)) erase(items_.size() - 1);
-    for (; writing_ && at_ > 0; --at_) erase(0);
+    while (items_.size() > (writing_ ? last_ + 1 : 0)) erase(items_.size() - 1);
+    for (; writing_ && at_ > 0; --at_, --last_) erase(0);
     if (writing_) items_.front().drop();
   }
 
  private:
+  static constexpr std::size_t kSmallBytes = 32 << 10;
   static constexpr std::size_t kItemsMax = 16 * limits::kProviderQueueMax;
   static constexpr std::size_t kPieceBytes = limits::kRpcFrameBytesMax;
   static constexpr std::size_t kLooks = 64;
@@ -97,6 +106,16 @@ class Outbox {
              earlier.jobs()->end();
     });
   }
+  /// To the first one, what follows it: small and whole, as it is.
+  void add_rest() {
+    std::size_t bytes = items_[0].bytes();
+    while (bytes <= kSmallBytes && last_ + 1 < items_.size() &&
+           std::cmp_less(last_ + 1, limits::kRpcBundleMax)) {
+      bytes += items_[last_ + 1].bytes();
+      if (bytes > kSmallBytes) return;
+      *piece_.add_rest() = items_[++last_].next();
+    }
+  }
   void erase(std::size_t i) {
     bytes_ -= static_cast<std::int64_t>(items_[i].bytes());
     items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -104,11 +123,12 @@ class Outbox {
 
   std::deque<Pieces> items_;
   commensal::v1::Frame piece_;
-  std::size_t at_ = 0;           // of what piece_ is of
-  std::size_t aside_bytes_ = 0;  // since the last piece of items_.front()
+  std::size_t at_ = 0, last_ = 0;  // of what piece_ is of
+  std::size_t aside_bytes_ = 0;    // since the last piece of items_.front()
   std::int64_t bytes_ = 0;
   std::uint64_t frames_ = 0;
   bool writing_ = false;
+  bool bundles_ = false;
 };
 
 }  // namespace commensal::rpc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/grpc_outbox.hpp>
 #include <string>
@@ -59,6 +60,40 @@ TEST_F(OutboxTest, LetsSmallMessagesOfOtherJobsGoBetweenPieces) {
   const Written seen = write_all(outbox);
   EXPECT_EQ(seen.frames, "AbeiAAcdfGGh");
   EXPECT_EQ(seen.messages, "beiAcdfGh");
+}
+
+TEST_F(OutboxTest, SendsInOneFrameWhatWaitsTogether) {
+  const auto frame = [this] {
+    std::string letters;
+    const commensal::v1::Frame made = *outbox.begin_writing();
+    letters += made.head().front();
+    for (const auto& one : made.rest()) letters += one.head().front();
+    return letters;
+  };
+  outbox.bundle();
+  push('a', 10, jobs({1}));
+  EXPECT_EQ(frame(), "a");
+  push('b', 10, jobs({2}));
+  push('c', 10, std::nullopt);
+  push('D', 2 * kPiece, jobs({4}));
+  push('e', 10, jobs({5}));
+  push('f', 10, jobs({6}));
+  outbox.written();
+  EXPECT_EQ(frame(), "bc");
+  outbox.written();
+  for (const char* expected : {"D", "e", "f", "D"}) {
+    EXPECT_EQ(frame(), expected);
+    outbox.written();
+  }
+  EXPECT_TRUE(outbox.empty());
+  for (int i = 0; i < 2 * limits::kRpcBundleMax; ++i) push('g', 10, jobs({7}));
+  EXPECT_EQ(frame().size(), std::size_t{limits::kRpcBundleMax});
+  // What is with gRPC stays until it is written.
+  outbox.drop_waiting();
+  EXPECT_FALSE(outbox.empty());
+  outbox.written();
+  EXPECT_TRUE(outbox.empty());
+  EXPECT_EQ(outbox.frames(), 5U);  // what went aside is not counted
 }
 
 TEST_F(OutboxTest, KeepsThePlaceOfWhatSpeaksOfMoreThanJobs) {

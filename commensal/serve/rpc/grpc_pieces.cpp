@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/grpc_pieces.hpp>
 #include <utility>
@@ -58,8 +59,31 @@ Frame Pieces::next() {
   return piece;
 }
 
+core::Result<void> Assembly::check_bundle(const Frame& bundle, std::int64_t bytes_max) const {
+  if (bytes_ > 0 || bundle.more() > 0 || bundle.aside() || bundle.cut())
+    return core::fail(core::ErrorCode::kInvalidArgument, "a bundle of messages among pieces");
+  if (bundle.rest_size() >= limits::kRpcBundleMax)
+    return core::fail(core::ErrorCode::kResourceExhausted,
+                      "a frame of more than {} messages, the most that are accepted",
+                      limits::kRpcBundleMax);
+  std::size_t bytes = content_bytes(bundle);
+  for (const Frame& one : bundle.rest()) {
+    if (one.more() > 0 || one.aside() || one.cut() || one.rest_size() > 0)
+      return core::fail(core::ErrorCode::kInvalidArgument, "a bundle of messages in pieces");
+    bytes += content_bytes(one);
+  }
+  if (std::cmp_greater(bytes, bytes_max))
+    return core::fail(core::ErrorCode::kResourceExhausted,
+                      "messages of more than {} bytes, the most that is accepted here", bytes_max);
+  return {};
+}
+
 core::Result<std::optional<Frame>> Assembly::add(Frame&& piece, std::int64_t bytes_max) {
   const auto more = piece.more();
+  if (piece.rest_size() > 0) {
+    COMMENSAL_TRY(check_bundle(piece, bytes_max));
+    return std::optional(std::move(piece));
+  }
   if (piece.aside()) {
     if (more > 0) return core::fail(core::ErrorCode::kInvalidArgument, "a piece of an aside");
     piece.clear_aside();

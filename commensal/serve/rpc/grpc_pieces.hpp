@@ -63,14 +63,16 @@ class Assembly {
  public:
   /// The whole frame, or nothing where more is to come. Takes memory for what has come only.
   /// A message aside is whole at once, one that is cut never. Errors: kResourceExhausted (more than
-  /// `bytes_max`, or too many tensors), kInvalidArgument (a piece before the last is not full, or
-  /// an aside has more, or nothing is there to be cut).
+  /// `bytes_max`, too many tensors, or messages in one frame), kInvalidArgument (a piece before the
+  /// last is not full, an aside or a bundle has pieces, or nothing is there to be cut).
   core::Result<std::optional<commensal::v1::Frame>> add(commensal::v1::Frame&& piece,
                                                         std::int64_t bytes_max);
   /// Of the message that is half there.
   std::int64_t bytes() const { return bytes_; }
 
  private:
+  core::Result<void> check_bundle(const commensal::v1::Frame& bundle, std::int64_t bytes_max) const;
+
   commensal::v1::Frame whole_;
   std::int64_t bytes_ = 0;  // of whole_
 };

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/core/limits.hpp>
+#include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/rpc/grpc_pieces.hpp>
 
@@ -118,6 +119,32 @@ TEST(Pieces, AreFullBeforeTheLast) {
 }
 
 // What is announced costs nothing.
+TEST(Pieces, ComeTogetherWholeAndFewOnly) {
+  const auto said_of = [](Frame frame, std::int64_t bytes_max = kMax) {
+    const auto made = Assembly().add(std::move(frame), bytes_max);
+    return made ? (*made)->rest_size() : -static_cast<int>(made.error().code);
+  };
+  const auto bundle_of = [](int count, const Frame& one) {
+    Frame made = piece(10, 0);
+    for (int i = 0; i < count; ++i) *made.add_rest() = one;
+    return made;
+  };
+  constexpr int kBad = -static_cast<int>(ErrorCode::kInvalidArgument);
+  constexpr int kTooMuch = -static_cast<int>(ErrorCode::kResourceExhausted);
+  EXPECT_EQ(said_of(bundle_of(3, piece(10, 0)), 40), 3);
+  EXPECT_EQ(said_of(bundle_of(3, piece(10, 0)), 39), kTooMuch);
+  EXPECT_EQ(said_of(bundle_of(limits::kRpcBundleMax - 1, piece(0, 0))), limits::kRpcBundleMax - 1);
+  EXPECT_EQ(said_of(bundle_of(limits::kRpcBundleMax, piece(0, 0))), kTooMuch);
+  EXPECT_EQ(said_of(bundle_of(1, piece(kPiece, 1))), kBad);
+  EXPECT_EQ(said_of(bundle_of(1, bundle_of(1, piece(1, 0)))), kBad);
+  Frame aside = bundle_of(1, piece(1, 0));
+  aside.set_aside(true);
+  EXPECT_EQ(said_of(aside), kBad);
+  Assembly assembly;
+  ASSERT_TRUE(assembly.add(piece(kPiece, kPiece), kMax));
+  EXPECT_FALSE(assembly.add(bundle_of(1, piece(1, 0)), kMax));
+}
+
 TEST(Pieces, TakeMemoryForWhatHasComeOnly) {
   Frame tiny;
   for (int i = 0; i < 2; ++i) tiny.add_tensors("x");

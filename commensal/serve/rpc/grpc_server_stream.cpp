@@ -24,7 +24,11 @@ ServerStream::ServerStream(std::shared_ptr<ServerHall> hall, grpc::CallbackServe
     : hall_(std::move(hall)),
       context_(context),
       from_(peer_of(context->peer(), *hall_->door)),
-      provider_key_hash_(peer_key_hash(*context->auth_context())) {}
+      provider_key_hash_(peer_key_hash(*context->auth_context())) {
+  context->AddInitialMetadata(kBundles, kYes);
+  const auto said = context->client_metadata().find(kBundles);
+  if (said != context->client_metadata().end() && said->second == kYes) outbox_.bundle();
+}
 
 ServerStream* ServerStream::begin(std::shared_ptr<ServerHall> hall,
                                   grpc::CallbackServerContext* context) {
@@ -66,12 +70,12 @@ void ServerStream::OnReadDone(bool ok) {
   if (!whole) return end(to_status(whole.error()), true);
   if (!is_aside) note_piece(assembly_.bytes() == 0);
   if (!*whole) return read_when_held();
-  auto message = from_frame<ToGateway>(*std::move(*whole));
-  if (!message) return end(to_status(message.error()), true);
-  if (Deliver* const made = std::get_if<Deliver>(&*message)) receipt::take_roots(made->outputs);
-  hall_->loop.post([self = shared_from_this(), message = *std::move(message)]() mutable {
-    self->deliver(std::move(message));
-  });
+  auto messages = from_bundle<ToGateway>(*std::move(*whole));
+  if (!messages) return end(to_status(messages.error()), true);
+  for (ToGateway& message : *messages) {
+    if (Deliver* const made = std::get_if<Deliver>(&message)) receipt::take_roots(made->outputs);
+  }
+  deliver_next(*std::move(messages), 0);
 }
 
 /// What is half sent is counted, to the network that it comes from.
@@ -178,13 +182,21 @@ void ServerStream::look() {
   }
 }
 
-void ServerStream::deliver(ToGateway message) {
+/// Each in a turn of its own, as if it had come alone.
+void ServerStream::deliver_next(std::vector<ToGateway> messages, std::size_t next) {
+  hall_->loop.post([self = shared_from_this(), messages = std::move(messages), next]() mutable {
+    self->deliver(std::move(messages), next);
+  });
+}
+
+void ServerStream::deliver(std::vector<ToGateway> messages, std::size_t next) {
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
   }
-  hall_->port->on_message(id_, std::move(message));
-  read_next();
+  hall_->port->on_message(id_, std::move(messages[next]));
+  if (++next == messages.size()) return read_next();
+  deliver_next(std::move(messages), next);
 }
 
 void ServerStream::send(ToProvider message) {

@@ -63,7 +63,8 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
  private:
   void open();
   void read_next();
-  void deliver(ToGateway message);
+  void deliver_next(std::vector<ToGateway> messages, std::size_t next);
+  void deliver(std::vector<ToGateway> messages, std::size_t next);
   /// No more messages either way, but for those that wait to be written if `drain`.
   void end(const grpc::Status& status, bool drain);
   core::Result<std::optional<wire::Frame>> take_piece();

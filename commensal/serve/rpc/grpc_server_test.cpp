@@ -57,6 +57,48 @@ TEST_F(GrpcServerTest, HearsAllThatAPeerSaidBeforeItLeft) {
   EXPECT_EQ(gateway.messages, 100);
 }
 
+TEST_F(GrpcServerTest, HearsMessagesThatComeTogether) {
+  const grpc::Status status = say([](auto& stream) {
+    wire::Frame bundle = to_frame(ToGateway(Load{0, {}}));
+    for (std::uint32_t i = 1; i < 50; ++i) *bundle.add_rest() = to_frame(ToGateway(Load{i, {}}));
+    stream.Write(bundle);
+    bundle.mutable_rest(7)->mutable_head()->pop_back();
+    stream.Write(bundle);
+    wire::Frame reply;
+    EXPECT_FALSE(stream.Read(&reply));
+  });
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+  gateway.closed.get_future().wait();
+  stop();
+  EXPECT_EQ(gateway.messages, 50);
+}
+
+// What waits together is sent together to who says that it reads such, and singly to others.
+TEST_F(GrpcServerTest, SendsTogetherToWhoReadsIt) {
+  gateway.when_open = [this] {
+    for (int i = 0; i < 40; ++i) gateway.stream->send(Welcome{"you"});
+  };
+  for (const bool reads : {false, true}) {
+    grpc::ClientContext context;
+    context.set_deadline(gpr_time_from_seconds(30, GPR_TIMESPAN));
+    if (reads) context.AddMetadata(kBundles, kYes);
+    const auto stub = wire::ProviderStream::NewStub(open_channel(address()));
+    const auto stream = stub->Attach(&context);
+    int frames = 0, messages = 0;
+    wire::Frame frame;
+    while (messages < 40 && stream->Read(&frame)) {
+      ++frames;
+      messages += 1 + frame.rest_size();
+    }
+    EXPECT_EQ(messages, 40);
+    EXPECT_TRUE(reads ? frames < 20 : frames == 40) << frames;
+    stream->WritesDone();
+    EXPECT_TRUE(stream->Finish().ok());
+    gateway.closed.get_future().wait();
+    gateway.closed = {};
+  }
+}
+
 TEST_F(GrpcServerTest, EndsAStreamWhosePeerDoesNotRead) {
   gateway.when_open = [this] {
     const std::string kilobyte(1000, 'x');

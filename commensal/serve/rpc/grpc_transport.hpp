@@ -22,6 +22,10 @@ namespace commensal::rpc {
 std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
                                             const tls::Identity* identity = nullptr);
 
+/// In the call's metadata, both ways: frames with several messages are read.
+inline constexpr const char* kBundles = "commensal-bundles";
+inline constexpr const char* kYes = "1";
+
 /// Where sockets go that were accepted elsewhere (door.hpp).
 struct Admission {
   std::shared_ptr<const void> credentials;  // outlive the server

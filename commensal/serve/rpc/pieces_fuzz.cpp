@@ -19,6 +19,7 @@ constexpr auto kFull = static_cast<std::size_t>(limits::kRpcFrameBytesMax);
 std::size_t bytes_of(const Frame& frame) {
   std::size_t bytes = frame.head().size();
   for (const std::string& tensor : frame.tensors()) bytes += tensor.size();
+  for (const Frame& one : frame.rest()) bytes += bytes_of(one);
   return bytes;
 }
 
@@ -46,6 +47,7 @@ class Pieces {
     piece.set_more(kind & 8 ? more << 56 : more);
     piece.set_aside(kind & 32);
     if (kind & 64) piece.set_cut(true);
+    if (kind & 128 && !is_over()) *piece.add_rest() = next();
     return piece;
   }
 
@@ -93,6 +95,7 @@ void there_and_back(Pieces pieces) {
   frame.clear_more();
   frame.clear_aside();
   frame.clear_cut();
+  frame.clear_rest();
   const std::string before = frame.SerializeAsString();
   rpc::Outgoing message{.head = frame.head(), .tensors = {}, .jobs = {}};
   for (const std::string& tensor : frame.tensors()) message.tensors.push_back(bytes_tensor(tensor));
