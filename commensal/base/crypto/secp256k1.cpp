@@ -76,6 +76,7 @@ SecretKey SecretKey::generate(core::Rng& rng) {
   do {
     rng.fill(key.bytes_);
   } while (secp256k1_ec_seckey_verify(context(), key.bytes_.data()) != 1);
+  key.derive();
   return key;
 }
 
@@ -90,16 +91,20 @@ core::Result<SecretKey> SecretKey::from_bytes(ByteView bytes) {
     return core::fail(ErrorCode::kInvalidArgument,
                       "a secret key is not zero and below the order of secp256k1");
   }
+  key.derive();
   return key;
 }
 
-SecretKey::SecretKey(SecretKey&& other) noexcept : bytes_(other.bytes_) {
+SecretKey::SecretKey(SecretKey&& other) noexcept
+    : bytes_(other.bytes_), public_key_(other.public_key_), address_(other.address_) {
   OPENSSL_cleanse(other.bytes_.data(), other.bytes_.size());
 }
 
 SecretKey& SecretKey::operator=(SecretKey&& other) noexcept {
   if (this != &other) {
     bytes_ = other.bytes_;
+    public_key_ = other.public_key_;
+    address_ = other.address_;
     OPENSSL_cleanse(other.bytes_.data(), other.bytes_.size());
   }
   return *this;
@@ -107,11 +112,12 @@ SecretKey& SecretKey::operator=(SecretKey&& other) noexcept {
 
 SecretKey::~SecretKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
 
-PublicKey SecretKey::public_key() const {
+void SecretKey::derive() {
   secp256k1_pubkey point;
   core::check(secp256k1_ec_pubkey_create(context(), &point, bytes_.data()) == 1,
-              "a secret key that was moved from");
-  return serialise(point);
+              "a secret key that is in its range");
+  public_key_ = serialise(point);
+  address_ = address_of(public_key_);
 }
 
 Signature sign(const SecretKey& key, const Digest& digest) {

@@ -41,12 +41,16 @@ class SecretKey {
   ~SecretKey();
 
   core::ByteView bytes() const { return bytes_; }
-  PublicKey public_key() const;
-  Address address() const { return address_of(public_key()); }
+  const PublicKey& public_key() const { return public_key_; }
+  const Address& address() const { return address_; }
 
  private:
   SecretKey() = default;
+  void derive();
+
   std::array<std::uint8_t, 32> bytes_{};
+  PublicKey public_key_;  // made once: it costs as much as a signature
+  Address address_;
 };
 
 /// Precondition: the key has not been moved from.

@@ -163,7 +163,7 @@ void Steps::on_commit(StreamId stream, const rpc::Commit& message) {
     if (running == nullptr || running->is_committed) continue;  // it came too late, or twice
     const protocol::Job& job = running->work->job();
     const auto fits = check_round(job, item.round);
-    const auto body = fits.and_then([&] { return running->work->client.commit(item); });
+    const auto body = fits.and_then([&] { return running->work->client.commit(item, &known_); });
     if (body) {
       running->is_committed = true;
       running->heard_ms = now_ms();

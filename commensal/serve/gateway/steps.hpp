@@ -102,7 +102,7 @@ class Steps {
   Jobs running_;  // by id
   std::size_t awaited_ = 0;
   std::vector<Committed> committed_;
-  protocol::KnownSignatures known_;  // of our own
+  protocol::KnownSignatures known_;
 };
 
 }  // namespace commensal::gateway

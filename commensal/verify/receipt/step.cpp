@@ -47,11 +47,12 @@ const protocol::Receipt& Step::receipt() const {
 }
 
 core::Result<void> Step::commit(const core::Digest& commitment, std::uint64_t round,
-                                const protocol::BatchSignature& provider) {
+                                const protocol::BatchSignature& provider,
+                                protocol::KnownSignatures* known) {
   COMMENSAL_TRY(expect(Phase::kOffered, "a commitment"));
-  COMMENSAL_TRY(protocol::verify_batch_signature(provider,
-                                                 {job_id_, receipt_.step, commitment, round},
-                                                 protocol::Role::kProvider, receipt_.job.provider));
+  COMMENSAL_TRY(protocol::verify_batch_signature(
+      provider, {job_id_, receipt_.step, commitment, round}, protocol::Role::kProvider,
+      receipt_.job.provider, protocol::kEmbeddedLedger, known));
   commit_own(commitment, round, provider);
   return {};
 }

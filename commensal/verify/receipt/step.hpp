@@ -28,13 +28,15 @@ class Step {
   Step(protocol::Job job, std::uint64_t index);
 
   /// The provider's commitment c_i, drawn in this round of the beacon, under its signature.
+  /// `known`: as in verify_batch_signature.
   core::Result<void> commit(const core::Digest& commitment, std::uint64_t round,
-                            const protocol::BatchSignature& provider);
+                            const protocol::BatchSignature& provider,
+                            protocol::KnownSignatures* known = nullptr);
   /// The same by the provider itself, which need not check its own word, and may sign it for
   /// another round as long as the client has not. Precondition: kOffered or kCommitted.
   void commit_own(const core::Digest& commitment, std::uint64_t round,
                   const protocol::BatchSignature& provider);
-  /// The client's signature over the same. `known`: as in verify_batch_signature.
+  /// The client's signature over the same.
   core::Result<void> countersign(const protocol::BatchSignature& client,
                                  protocol::KnownSignatures* known = nullptr);
   /// The answer's root, which must open the commitment.

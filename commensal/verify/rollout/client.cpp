@@ -97,7 +97,8 @@ Result<receipt::Begin> ClientJob::begin() {
   return begin;
 }
 
-Result<protocol::ReceiptBody> ClientJob::commit(const receipt::Commit& message) {
+Result<protocol::ReceiptBody> ClientJob::commit(const receipt::Commit& message,
+                                                protocol::KnownSignatures* known) {
   if (begun_ == 0 || message.step != begun_ || message.job != job_id_) {
     return fail(ErrorCode::kFailedPrecondition, "a commitment to step {} that was not begun",
                 message.step);
@@ -107,7 +108,7 @@ Result<protocol::ReceiptBody> ClientJob::commit(const receipt::Commit& message) 
     COMMENSAL_ASSIGN(record.value, noise_->reveal(message.step));
   }
   record.step = receipt::Step(record_.job, message.step);
-  COMMENSAL_TRY(record.step.commit(message.commitment, message.round, message.signature));
+  COMMENSAL_TRY(record.step.commit(message.commitment, message.round, message.signature, known));
   signed_ = std::move(record);
   return signed_.step.body();
 }

@@ -49,7 +49,8 @@ class ClientJob {
 
   // The first in three parts, for who signs several at once and owes for them:
   /// What is to be signed. Errors: as on_commit(), but not the store's.
-  core::Result<protocol::ReceiptBody> commit(const receipt::Commit& message);
+  core::Result<protocol::ReceiptBody> commit(const receipt::Commit& message,
+                                             protocol::KnownSignatures* known = nullptr);
   /// Precondition: commit() gave what this signs. The receipt, which nobody may see yet.
   const protocol::Receipt& countersign(const protocol::BatchSignature& signature,
                                        protocol::KnownSignatures* known = nullptr);
