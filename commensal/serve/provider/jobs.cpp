@@ -141,9 +141,13 @@ void Jobs::release_later(const TaskPtr& task) {
 }
 
 void Jobs::collect() {
-  for (const TaskPtr& task : executor_->finished()) {
+  const auto finished = executor_->finished();
+  counts_.at_work -= static_cast<std::uint32_t>(finished.size());
+  for (const TaskPtr& task : finished) deps_.cache.touch(task->model);
+  if (std::ranges::any_of(finished, [](const auto& task) { return !task->is_withdrawn(); }))
+    report_load();
+  for (const TaskPtr& task : finished) {
     const LiveJobPtr live = std::move(computing_.extract(task).mapped());
-    --counts_.at_work;
     computed(live, *task);
   }
 }
@@ -158,13 +162,11 @@ Result<void> Jobs::check_size(const rollout::ProviderJob& job,
 }
 
 void Jobs::computed(const LiveJobPtr& live, Task& task) {
-  deps_.cache.touch(task.model);
   queued_ -= task.is_joint() ? 1 : 0;
   if (task.is_withdrawn()) {
     withdrawn_ -= task.is_joint() ? 1 : 0;
   } else {
     live->task = nullptr;
-    report_load();
     const auto fits = check_size(*live->job, task.answer);
     if (fits) {
       live->job->hold(*std::move(task.answer));
