@@ -143,7 +143,10 @@ void Jobs::release_later(const TaskPtr& task) {
 void Jobs::collect() {
   const auto finished = executor_->finished();
   counts_.at_work -= static_cast<std::uint32_t>(finished.size());
-  for (const TaskPtr& task : finished) deps_.cache.touch(task->model);
+  for (std::size_t i = 0; i < finished.size(); ++i) {
+    const core::Digest& model = finished[i]->model;
+    if (i == 0 || model != finished[i - 1]->model) deps_.cache.touch(model);
+  }
   if (std::ranges::any_of(finished, [](const auto& task) { return !task->is_withdrawn(); }))
     report_load();
   for (const TaskPtr& task : finished) {
