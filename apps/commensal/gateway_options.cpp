@@ -41,8 +41,8 @@ void declare_serving(CLI::App& app, oip::Options& serving) {
          "Name in the Open Inference Protocol's metadata (Triton's clients expect 'triton')")
       ->capture_default_str();
   app.add_option("--anonymous", serving.anonymous,
-                 "Account of who shows no token; it pays, and may do what scopes infer, receipts "
-                 "and models allow");
+                 "Account (a consumer's) of who shows no token: it pays for what they infer, and "
+                 "they may do nothing else");
   app.add_flag("--shared-memory", serving.system_memory,
                "Clients on this host may pass tensors in POSIX shared memory: they name it, and "
                "the gateway opens it as its own user");

@@ -102,7 +102,20 @@ TEST_F(ModelRepository, WhoHasNoTokenIsTheAccountThatTheOperatorNamed) {
               HasSubstr("operators only"));
   const auto refused =
       nobody.post("/v2/repository/models/operator/digits/unload", "application/json", {});
-  EXPECT_THAT(refused.error().message, HasSubstr("its owner or an operator may"));
+  EXPECT_THAT(refused.error().message, HasSubstr("has not the scope 'models'"));
+  EXPECT_THAT(nobody.receipt(answer->receipt).error().message,
+              HasSubstr("has not the scope 'receipts'"));
+}
+
+// Whatever it is called: strangers are no operators.
+TEST_F(ModelRepository, WhoHasNoTokenIsNoOperator) {
+  start({"--anonymous", "operator"});
+  insist(*client_, 1);
+  client::Client nobody = stranger();
+  EXPECT_THAT(nobody.infer("operator/digits", 0, picture(2)).error().message,
+              HasSubstr("expected a consumer's"));
+  EXPECT_THAT(nobody.set_alias("digits", "operator/digits").error().message,
+              HasSubstr("expected a consumer's"));
 }
 
 TEST_F(ModelRepository, ATokenMayBeSentAsAPassword) {

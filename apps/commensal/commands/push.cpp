@@ -74,7 +74,12 @@ Result<int> push(const PushArguments& options) {
   progress.clear();
   if (!pushed) return refused(options.file, pushed.error());
   const client::ModelInfo& model = *pushed;
-  COMMENSAL_TRY(configure(client, model, options));
+  if (const auto configured = configure(client, model, options); !configured) {
+    core::Error error = configured.error();
+    error.message +=
+        fmt::format("; {} version {} is there, and served without that", model.name, model.version);
+    return tl::unexpected(std::move(error));
+  }
   if (options.json) {
     fmt::print("{}\n", model.json);
   } else {

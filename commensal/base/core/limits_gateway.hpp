@@ -34,6 +34,7 @@ inline constexpr std::size_t kModelGrantsMax = 256;          // accounts that ma
 inline constexpr std::size_t kOperatorActsMax = 1 << 16;     // rows that are kept about operators
 inline constexpr std::size_t kOperatorActsListedMax = 100;   // in one answer
 inline constexpr std::size_t kAliasesMax = 4096;             // of all models
+inline constexpr int kConfigFieldsMax = 2048;  // of how a version of a model is served
 inline constexpr std::size_t kConfigsInMemoryMax = 1024;     // of versions of models
 inline constexpr std::size_t kPortNamesBytesMax = 64 << 10;  // of one model's inputs and outputs
 // What a gateway on loopback gives away, so that whoever dials it cannot grow its ledger without

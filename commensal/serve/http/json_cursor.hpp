@@ -51,6 +51,7 @@ class JsonCursor {
   /// As value(), but only brackets and strings are looked at: for values that are read later.
   core::Result<std::string_view> unchecked_value();
   bool at_array() { return peek() == '['; }
+  bool at_string() { return peek() == '"'; }
   /// Nothing but space is left.
   core::Result<void> end();
 

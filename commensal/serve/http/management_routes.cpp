@@ -79,9 +79,11 @@ void stage_model(const Services& services, const CallPtr& call, const Reply& rep
         return reply(error_response(file.error()));
       }
       constexpr int kCreated = 201;
-      reply_model(services, call, reply,
-                  gateway.hub().push(call->account, call->params.at("model"), *file, options),
-                  kCreated);
+      const std::string& name = call->params.at("model");
+      auto pushed = oip::as_act<gateway::ModelVersion>(
+          gateway, *call, {.what = "model.push", .on = name},
+          [&] { return gateway.hub().push(call->account, name, *file, options); });
+      reply_model(services, call, reply, std::move(pushed), kCreated);
     });
   });
 }

@@ -25,10 +25,26 @@ TEST(OipRequest, SaysOfItsSequenceAndWhereItsTensorsLie) {
   EXPECT_EQ(body->placed[0].type.text(), "float32[2]");
   ASSERT_TRUE(body->outputs[0].place.has_value());
   EXPECT_EQ(body->outputs[0].place->bytes, 8);
-  for (const auto& [id, expected] : {std::pair("0", ""), {"\"\"", ""}, {"\"a-b\"", "a-b"}}) {
-    const std::string other = fmt::format(R"({{"parameters":{{"sequence_id":{}}}}})", id);
-    EXPECT_EQ(read_infer_body(core::as_bytes(other), std::nullopt)->sequence.id, expected);
+}
+
+// The same text that gRPC would bring, since it is fed to the model.
+TEST(OipRequest, ReadsTheIdOfASequenceAsItIsMeant) {
+  const auto id_of = [](std::string_view id) {
+    const std::string text = fmt::format(R"({{"parameters":{{"sequence_id":{}}}}})", id);
+    const auto body = read_infer_body(core::as_bytes(text), std::nullopt);
+    return body ? body->sequence.id : "refused: " + body.error().message;
+  };
+  for (const auto& [id, expected] : {std::pair("0", ""),
+                                     {R"("")", ""},
+                                     {R"("a-b")", "a-b"},
+                                     {R"("say \"hi\"")", "say \"hi\""},
+                                     {R"("a\u0062c")", "abc"},
+                                     {"18446744073709551615", "18446744073709551615"},
+                                     {"-3", "-3"}}) {
+    EXPECT_EQ(id_of(id), expected);
   }
+  for (const char* bad : {"true", R"({"x":1})", "1.5", "null", "18446744073709551616", "[1]"})
+    EXPECT_TRUE(id_of(bad).starts_with("refused: ")) << id_of(bad);
 }
 
 }  // namespace

@@ -143,6 +143,30 @@ core::Result<void> read_list(JsonCursor& cursor, std::vector<T>& out, std::strin
   });
 }
 
+/// A text, or a whole number of 64 bits with a sign or without; 0 and "" say that it is of none.
+core::Result<std::string> read_sequence_id(JsonCursor& cursor) {
+  std::string id;
+  if (cursor.at_string()) {
+    COMMENSAL_ASSIGN(id, cursor.string());
+  } else {
+    COMMENSAL_ASSIGN(const std::string_view text, cursor.value());
+    std::int64_t whole = 0;
+    std::uint64_t natural = 0;
+    const auto is_all = [&](const auto& read) {
+      return read.ec == std::errc() && read.ptr == text.data() + text.size();
+    };
+    const char* const end = text.data() + text.size();
+    if (is_all(std::from_chars(text.data(), end, natural))) {
+      id = std::to_string(natural);
+    } else if (is_all(std::from_chars(text.data(), end, whole))) {
+      id = std::to_string(whole);
+    } else {
+      return cursor.fail("expected a text or a whole number of 64 bits as sequence_id");
+    }
+  }
+  return id == "0" ? "" : id;
+}
+
 /// Whether the parameter says of which sequence the request is.
 core::Result<bool> read_sequence(JsonCursor& cursor, std::string_view name,
                                  oip::Sequence& sequence) {
@@ -151,10 +175,7 @@ core::Result<bool> read_sequence(JsonCursor& cursor, std::string_view name,
   } else if (name == "sequence_end") {
     COMMENSAL_ASSIGN(sequence.is_end, cursor.boolean());
   } else if (name == "sequence_id") {
-    COMMENSAL_ASSIGN(const std::string_view id, cursor.value());
-    // A number or a text; 0 and "" say that it is of none.
-    sequence.id = id.starts_with('"') ? std::string(id.substr(1, id.size() - 2)) : std::string(id);
-    if (sequence.id == "0") sequence.id.clear();
+    COMMENSAL_ASSIGN(sequence.id, read_sequence_id(cursor));
   } else {
     return false;
   }

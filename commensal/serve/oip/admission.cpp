@@ -62,16 +62,20 @@ core::Result<gateway::Pass> check_name(const Shown& shown, gateway::Pass pass) {
                     shown.name.substr(0, limits::kNameBytesMax));
 }
 
-/// Of who shows no token, where the operator has named an account: neither its money nor its tokens
-/// are for everybody.
+/// Of who shows no token, where the operator has named an account: it may infer. What others have
+/// asked by it, its models and its tokens are not for everybody.
 core::Result<gateway::Pass> anonymous_pass(gateway::Gateway& gateway, const std::string& name) {
   using gateway::Scope;
   COMMENSAL_ASSIGN(auto account, gateway.accounts().find(name));
+  if (account && account->role != gateway::Role::kConsumer) {
+    return core::fail(ErrorCode::kUnauthenticated,
+                      "a token is needed: the account '{}' for who has none is an {}'s, expected a "
+                      "consumer's",
+                      name, name_of(account->role));
+  }
   if (account) {
     return gateway::Pass{*std::move(account),
-                         {.account = name,
-                          .label = "",
-                          .scopes = {Scope::kInfer, Scope::kReceipts, Scope::kModels}}};
+                         {.account = name, .label = "", .scopes = {Scope::kInfer}}};
   }
   return core::fail(ErrorCode::kUnauthenticated,
                     "a token is needed: there is no account '{}' for who has none", name);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/oip/batching_wire.hpp>
+#include <commensal/serve/oip/config_rules.hpp>
 #include <commensal/serve/oip/model_config.hpp>
 #include <nlohmann/json.hpp>
 
@@ -154,13 +155,13 @@ Result<PortConfig> settle(Message& said, const ModelPort& port, bool is_batched)
   return made;
 }
 
-constexpr std::pair<inference::ModelSequenceBatching::Control::Kind, Control::Kind> kKinds[] = {
-    {inference::ModelSequenceBatching::Control::CONTROL_SEQUENCE_START, Control::Kind::kStart},
-    {inference::ModelSequenceBatching::Control::CONTROL_SEQUENCE_END, Control::Kind::kEnd},
-    {inference::ModelSequenceBatching::Control::CONTROL_SEQUENCE_READY, Control::Kind::kReady},
-    {inference::ModelSequenceBatching::Control::CONTROL_SEQUENCE_CORRID,
-     Control::Kind::kCorrelationId},
-};
+Control::Kind kind_of(inference::ModelSequenceBatching::Control::Kind kind) {
+  using Wire = inference::ModelSequenceBatching::Control;
+  if (kind == Wire::CONTROL_SEQUENCE_END) return Control::Kind::kEnd;
+  if (kind == Wire::CONTROL_SEQUENCE_READY) return Control::Kind::kReady;
+  if (kind == Wire::CONTROL_SEQUENCE_CORRID) return Control::Kind::kCorrelationId;
+  return Control::Kind::kStart;  // check_config() knows no other
+}
 
 Result<std::vector<Control>> controls_of(const Wire& wire, const ModelVersion& model) {
   std::vector<Control> controls;
@@ -176,9 +177,13 @@ Result<std::vector<Control>> controls_of(const Wire& wire, const ModelVersion& m
     }
     const auto& control = input.control(0);
     Control made{.input = input.name(), .dtype = port->declared.dtype};
-    made.kind = std::ranges::find_if(kKinds, [&](const auto& one) {
-                  return one.first == control.kind();
-                })->second;
+    if (control.data_type() != inference::TYPE_INVALID &&
+        inference::DataType_Name(control.data_type()) != type_name(made.dtype)) {
+      return fail(ErrorCode::kInvalidArgument, "control_input '{}' is {}, the model has {}",
+                  input.name(), inference::DataType_Name(control.data_type()),
+                  type_name(made.dtype));
+    }
+    made.kind = kind_of(control.kind());
     const auto set = [&](const auto& pair) {
       if (pair.size() == 2) made.off = double(pair.Get(0)), made.on = double(pair.Get(1));
     };
@@ -235,6 +240,7 @@ Result<std::string> read_config(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool is_json = first != std::string_view::npos && text[first] == '{';
   COMMENSAL_ASSIGN(const Wire wire, is_json ? from_json(text) : from_text(text));
+  COMMENSAL_TRY(check_config(wire));
   if (wire.max_batch_size() < 0) {
     return fail(ErrorCode::kInvalidArgument, "max_batch_size is {}, expected 0 or more",
                 wire.max_batch_size());
@@ -251,6 +257,7 @@ Result<ModelConfig> config_of(const ModelVersion& model, const gateway::ServingC
     if (!one.output().empty()) wire.clear_output();
     wire.MergeFrom(one);
   }
+  COMMENSAL_TRY(check_config(wire));
   ModelConfig made;
   made.batch_max = wire.max_batch_size();
   wire.set_name(model.name);

@@ -80,6 +80,34 @@ tensor::NamedTensors numbers(const std::string& name, std::vector<std::int64_t> 
                                                      static_cast<std::size_t>(shape.elements())))}};
 }
 
+TEST(ReadConfig, RefusesWhatItWouldIgnore) {
+  const auto refusal = [](std::string_view text) {
+    const auto read = read_config(text);
+    return read ? "accepted: " + *read : read.error().message;
+  };
+  const auto is_unsupported = [](std::string_view text) {
+    const auto read = read_config(text);
+    return !read && read.error().code == core::ErrorCode::kUnsupported;
+  };
+  for (const char* text :
+       {"version_policy { specific { versions: 99 } }", "response_cache { enable: true }",
+        "model_transaction_policy { decoupled: true }", "input { name: 'x' optional: true }",
+        "input { name: 'x' is_shape_tensor: true }", "output { name: 'x' is_shape_tensor: true }",
+        "sequence_batching { oldest { max_candidate_sequences: 4 } }"}) {
+    EXPECT_TRUE(is_unsupported(text)) << refusal(text);
+  }
+  EXPECT_FALSE(is_unsupported("response_cache { enable: false }"));
+  // Numbers that no enum has: proto3 keeps them.
+  EXPECT_EQ(refusal("sequence_batching { control_input { name: 'x' control { kind: 7 } } }"),
+            "kind is 7, which no Kind is");
+  EXPECT_EQ(refusal(R"({"input": [{"name": "x", "data_type": 99}]})"),
+            "data_type is 99, which no DataType is");
+  // It is written out whole for whoever asks.
+  std::string many = R"({"instance_group":[{})";
+  for (int i = 0; i < 5'000; ++i) many += ",{}";
+  EXPECT_THAT(refusal(many + "]}"), HasSubstr("more than 2048 values, at instance_group"));
+}
+
 TEST(ModelConfig, FollowsFromTheModelWhereNothingIsSaid) {
   const auto config = config_of(rows(), {});
   ASSERT_TRUE(config.has_value());

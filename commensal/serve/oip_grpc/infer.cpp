@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/base/protocol/encoding.hpp>
 #include <commensal/compute/tensor/elements.hpp>
@@ -30,16 +31,29 @@ core::Error undelivered(core::Error why, const std::string& receipt) {
   return why;
 }
 
+Result<void> check_size(std::int64_t bytes) {
+  if (bytes <= limits::kGrpcAnswerBytesMax) return {};
+  return core::fail(ErrorCode::kResourceExhausted, "the answer has {} bytes, a message at most {}",
+                    bytes, limits::kGrpcAnswerBytesMax);
+}
+
 /// As far as the model declares its outputs, an answer that cannot be given is not worked for.
 Result<void> check_answer(const gateway::ModelVersion& model,
+                          const std::vector<oip::RequestedOutput>& wanted,
                           const core::MemoryBudget::Lease& memory) {
-  std::int64_t held = 0;
+  std::int64_t computed = 0, written = 0;
   for (const gateway::ModelPort& port : model.outputs) {
     const auto shape = tensor::Shape::of(port.declared.dims);  // none where a dimension is free
-    if (port.declared.ranked && port.declared.containers.empty() && shape)
-      held += tensor::TensorType{port.declared.dtype, *shape}.bytes();
+    if (!port.declared.ranked || !port.declared.containers.empty() || !shape) continue;
+    const std::int64_t bytes = tensor::TensorType{port.declared.dtype, *shape}.bytes();
+    computed += bytes;
+    const auto found = std::ranges::find(wanted, port.name, &oip::RequestedOutput::name);
+    const bool is_written =
+        found == wanted.end() ? wanted.empty() : found->classes == 0 && !found->place;
+    if (is_written) written += bytes;
   }
-  return memory.admits(2 * held);
+  COMMENSAL_TRY(check_size(written));
+  return memory.admits(computed + written);
 }
 
 /// What is under way, until it is answered.
@@ -68,10 +82,7 @@ void write_answer(const InferencePtr& it, Result<gateway::InferResponse> result)
   std::int64_t bytes = 0;
   for (const tensor::NamedTensor& one : answer->outputs)
     bytes += tensor::held_bytes(one.value) + kFrameBytes + std::ssize(one.name);
-  if (held && bytes > limits::kGrpcAnswerBytesMax)
-    held =
-        core::fail(ErrorCode::kResourceExhausted, "the answer has {} bytes, a message at most {}",
-                   bytes, limits::kGrpcAnswerBytesMax);
+  if (held) held = check_size(bytes);
   if (held) held = it->asker->memory.set(2 * bytes);
   if (!held) {
     it->done(tl::unexpected(undelivered(held.error(), receipt)));
@@ -100,8 +111,8 @@ void begin(const Request& request, const std::shared_ptr<const ModelInferRequest
   const auto it = std::make_shared<const Inference>(
       Inference{request.services, request.asker, ordered.body.outputs, message->model_name(),
                 message->model_version(), message->id(), std::move(done)});
-  ordered.check = [asker = request.asker](const gateway::ModelVersion& model) {
-    return check_answer(model, asker->memory);
+  ordered.check = [it](const gateway::ModelVersion& model) {
+    return check_answer(model, it->outputs, it->asker->memory);
   };
   oip::infer(request.services, request.asker, std::move(ordered),
              [it](Result<gateway::InferResponse> result) { write_answer(it, std::move(result)); });
