@@ -2,9 +2,11 @@
 // Connections that relays hand on, over HTTP with and without TLS.
 #include <gtest/gtest.h>
 
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_relay.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/network.hpp>
-#include <commensal/base/core/proxy_header.hpp>
+#include <commensal/base/crypto/proxy_header.hpp>
 #include <tests/http/raw_client.hpp>
 #include <tests/http/world.hpp>
 #include <thread>
@@ -19,8 +21,9 @@ constexpr std::string_view kAsks =
 std::string header(const char* from, const std::string& secret = kSecret) {
   sockaddr_storage a{}, b{};
   EXPECT_TRUE(core::read_address(from, "1", a) && core::read_address("9.9.9.9", "2", b));
-  const core::Bytes made = core::proxy_header(reinterpret_cast<const sockaddr*>(&a),
-                                              reinterpret_cast<const sockaddr*>(&b), secret);
+  const core::Bytes made = crypto::proxy_header(reinterpret_cast<const sockaddr*>(&a),
+                                                reinterpret_cast<const sockaddr*>(&b), secret,
+                                                core::SystemClock().wall_ms());
   return std::string(core::as_text(made));
 }
 
@@ -71,11 +74,28 @@ TEST(HttpRelayed, IsBelievedWithTheSecretOnly) {
   slow.send(front.substr(20));
   slow.send(kAsks);
   EXPECT_EQ(slow.receive().status, 401);
+  world.clock().leap_ms(limits::kProxyHeaderAgeMsMax + 1'000);
+  RawClient replays(world.port());
+  replays.send(header("1.2.3.4"));
+  EXPECT_EQ(replays.receive().status, 0) << "what was overheard is good for a while";
   World alone("alone");
   RawClient unasked(alone.port());
   unasked.send(header("1.2.3.4"));
   unasked.send(kAsks);
   EXPECT_EQ(unasked.receive().status, 400) << "where there are no relays";
+}
+
+// The fault: it cost nothing, as often as one liked.
+TEST(HttpRelayed, WhoSaysThatItIsARelayAndIsNotHasAskedTooOften) {
+  World world("liars", nullptr, {}, false, kSecret);
+  for (int i = 0; i < 8; ++i) {
+    RawClient liar(world.port());
+    liar.send(header("1.2.3.4", "another word"));
+    EXPECT_EQ(liar.receive().status, 0);
+  }
+  RawClient same(world.port());
+  same.send(kAsks);
+  EXPECT_EQ(same.receive().headers.at("connection"), "close");
 }
 
 }  // namespace

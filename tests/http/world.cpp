@@ -50,7 +50,7 @@ World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
   core::Listener listening;
   if (!relays.empty()) {
     listening = must(core::listen_on({"127.0.0.1", 0}));
-    listening.relays = relays;
+    listening.relays = {.current = relays};
   }
   http_ = must(http::HttpServer::start(
       *gateway_, loop_, clock_, rng_,

@@ -243,8 +243,7 @@ Result<int> serve(GatewayArguments& options, const Database& database) {
   options.daemon.engines = options.worker.engines({});
   options.daemon.store = database.store;
   if (database.standby) {
-    COMMENSAL_ASSIGN(options.daemon.listeners,
-                     database.standby->listeners(database.store->secret()));
+    COMMENSAL_ASSIGN(options.daemon.listeners, database.standby->listeners(*database.store));
   }
   COMMENSAL_ASSIGN(const auto daemon, start(options, log));
   options.daemon.store.reset();  // so that the lease is given back when the daemon has ended

@@ -18,6 +18,12 @@ inline constexpr std::int64_t kRelayAgainMs = 100;         // between two
 inline constexpr std::int64_t kRelayIdleMs = 180'000;
 inline constexpr std::int64_t kRelayQuietMs = 250;  // then who is to leave has heard its answer
 inline constexpr std::size_t kProxyHeaderBytesMax = 256;  // whose a connection is
+// So far apart may the clocks of two gateways be, and so long may one who overhears a header say
+// it again, for the same client.
+inline constexpr std::int64_t kProxyHeaderAgeMsMax = 60'000;
+// After a take-over: relays may not have heard of the new secret, or wait with the former one's
+// header.
+inline constexpr std::int64_t kRelayFormerSecretMs = 60'000;
 // A gateway that is told to stop: what is under way may take so long.
 inline constexpr std::int64_t kDrainMs = 20'000;
 

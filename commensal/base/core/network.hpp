@@ -33,10 +33,17 @@ inline std::string host_of(std::string_view endpoint) {
 /// The parts of "HOST:PORT,HOST:PORT,...": one at least, whatever they are.
 std::vector<std::string> endpoints_of(std::string_view list);
 
+/// By which gateways know each other. Times are Clock::wall_ms().
+struct RelaySecrets {
+  std::string current;  // "": there are no relays
+  std::string former;   // believed too, until then; "": none
+  std::int64_t former_until_ms = 0;
+};
+
 struct Listener {
   Descriptor socket;  // does not block, not inherited
   std::uint16_t port = 0;
-  std::string relays;  // the secret of those who may say whom they carry (proxy_header.hpp), or ""
+  RelaySecrets relays;  // of those who may say whom they carry (crypto/proxy_header.hpp)
 };
 /// Listens on the host's first address; "localhost" is 127.0.0.1 wherever one listens, so that who
 /// dials that finds it. Port 0 takes a free one. Error: kUnavailable, why in a few words.

@@ -21,7 +21,7 @@ constexpr std::int64_t kLookEveryMsMax = 500;  // of a standby, as a lease may b
 constexpr Statement kLook = {
     "look",
     "SELECT current_setting('fsync') = 'on', EXISTS(SELECT FROM pg_attribute"
-    " WHERE attrelid = to_regclass('commensal_writer') AND attname = 'secret')"};
+    " WHERE attrelid = to_regclass('commensal_writer') AND attname = 'former')"};
 // One transaction, and one process at a time: PostgreSQL's own IF NOT EXISTS fails where two make a
 // table at once. Values are kept as they are: most are random. The columns that were added since
 // the first version have defaults, so that who does not know them may write too; the addresses that
@@ -38,7 +38,8 @@ constexpr const char* kMakeTables =
     "INSERT INTO commensal_writer VALUES(true, 1, 0, 0, 0, '', '-infinity') ON CONFLICT DO NOTHING;"
     "ALTER TABLE commensal_writer ADD COLUMN IF NOT EXISTS addresses text NOT NULL DEFAULT '',"
     " ADD COLUMN IF NOT EXISTS addresses_of bigint NOT NULL DEFAULT 0,"
-    " ADD COLUMN IF NOT EXISTS secret uuid NOT NULL DEFAULT gen_random_uuid();"
+    " ADD COLUMN IF NOT EXISTS secret uuid NOT NULL DEFAULT gen_random_uuid(),"
+    " ADD COLUMN IF NOT EXISTS former uuid NOT NULL DEFAULT gen_random_uuid();"
     "COMMIT";
 constexpr Statement kWriterOf = {
     "writer",
@@ -48,8 +49,9 @@ constexpr Statement kWriterOf = {
 constexpr Statement kTake = {
     "take",
     "UPDATE commensal_writer SET token = token + 1, dial = 0, batch = 0, owner = $1::text,"
-    " until = clock_timestamp() + $2::bigint::float8 * interval '1 millisecond'"
-    " WHERE until <= clock_timestamp() RETURNING token, secret::text"};
+    " until = clock_timestamp() + $2::bigint::float8 * interval '1 millisecond',"
+    " former = secret, secret = gen_random_uuid()"
+    " WHERE until <= clock_timestamp() RETURNING token, secret::text, former::text"};
 constexpr Statement kRenew = {
     "renew",
     "UPDATE commensal_writer SET"
@@ -109,6 +111,7 @@ Result<bool> Lease::try_to_take() {
   if (taken.rows() == 1) {
     token_ = taken.integer(0, 0);
     secret_ = text_in(taken, 1);
+    former_secret_ = text_in(taken, 2);
     return true;
   }
   COMMENSAL_TRY(look_at_other());

@@ -24,8 +24,9 @@ class Lease {
   ~Lease();
 
   std::int64_t token() const { return token_; }
-  /// Of the database.
+  /// PostgresStore's.
   const std::string& secret() const { return secret_; }
+  const std::string& former_secret() const { return former_secret_; }
   /// PostgresStore's.
   void publish(std::string addresses);
   bool is_lost() const { return is_lost_; }
@@ -48,7 +49,7 @@ class Lease {
   const core::Clock& clock_;
   std::unique_ptr<Connection> connection_;  // the thread's, once there is one
   std::int64_t token_ = 0;
-  std::string secret_;
+  std::string secret_, former_secret_;
   bool has_told_ = false;
   std::atomic<bool> is_lost_ = false;
   std::mutex mutex_;  // guards the next two

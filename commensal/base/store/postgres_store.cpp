@@ -105,6 +105,7 @@ class ServerStore final : public PostgresStore {
   void publish(std::string addresses) override { lease_->publish(std::move(addresses)); }
 
   const std::string& secret() const override { return lease_->secret(); }
+  const std::string& former_secret() const override { return lease_->former_secret(); }
 
   Result<std::optional<Bytes>> get(std::string_view space, ByteView key) override {
     check_not_scanning(scanning_);

@@ -15,7 +15,7 @@ namespace commensal::store {
 struct Writer {
   std::int64_t token = 0;  // grows with each that takes over
   std::string addresses;   // as it has published them; "": not yet, or no more
-  std::string secret;      // of the database, for those that know it to know each other by
+  std::string secret;      // of its time, for those that know it to know each other by
 };
 
 struct PostgresOptions {
@@ -49,8 +49,10 @@ class PostgresStore : public core::Store {
   /// Tells those that wait, at their next look, where this writer listens; at most
   /// limits::kWriterAddressesBytesMax bytes. Thread-safety: any thread.
   virtual void publish(std::string addresses) = 0;
-  /// Writer::secret. Thread-safety: any thread.
+  /// Writer::secret, a new one with each that takes over, and the one before it. Thread-safety: any
+  /// thread.
   virtual const std::string& secret() const = 0;
+  virtual const std::string& former_secret() const = 0;
 };
 
 /// `url`: postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or with ?host=FOLDER of a Unix socket.

@@ -320,9 +320,23 @@ TEST_F(PostgresStoreTest, AStandbyHearsWhereTheWriterListens) {
   stopping.request_stop();
 }
 
+TEST_F(PostgresStoreTest, EachThatTakesOverHasANewSecretAndKnowsTheFormer) {
+  std::string before;
+  for (int i = 0; i < 3; ++i) {
+    const auto store = *open();
+    EXPECT_EQ(store->secret().size(), 36u);
+    EXPECT_NE(store->secret(), before);
+    if (i > 0) {
+      EXPECT_EQ(store->former_secret(), before);
+    }
+    before = store->secret();
+  }
+}
+
 TEST_F(PostgresStoreTest, TablesOfTheFirstVersionAreServed) {
   ASSERT_TRUE((*open())->apply(batch_of(1)));
-  server_->psql("ALTER TABLE commensal_writer DROP addresses, DROP addresses_of, DROP secret");
+  server_->psql(
+      "ALTER TABLE commensal_writer DROP addresses, DROP addresses_of, DROP secret, DROP former");
   const auto store = *open();
   EXPECT_EQ(last_of(*store), 1u);
   EXPECT_TRUE(store->apply(batch_of(2)));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <commensal/base/core/limits_relay.hpp>
 #include <commensal/serve/daemon/standby.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <limits>
@@ -82,9 +83,13 @@ core::Result<std::unique_ptr<Standby>> Standby::open(const GatewayDaemonConfig& 
 }
 
 core::Result<std::shared_ptr<const GatewayListeners>> Standby::listeners(
-    const std::string& secret) const {
+    const store::PostgresStore& store) const {
   COMMENSAL_ASSIGN(auto all, shared(listeners_));
-  for (core::Listener& port : all) port.relays = secret;
+  for (core::Listener& port : all) {
+    port.relays = {.current = store.secret(),
+                   .former = store.former_secret(),
+                   .former_until_ms = clock_.wall_ms() + limits::kRelayFormerSecretMs};
+  }
   return std::make_shared<const GatewayListeners>(GatewayListeners{
       .http = std::move(all[0]), .grpc = std::move(all[1]), .providers = std::move(all[2])});
 }

@@ -24,8 +24,9 @@ class Standby {
   /// What other gateways are told of where this one listens.
   const std::string& addresses() const { return addresses_; }
   /// For the daemon, once it is this gateway that writes; then it believes those that know the
-  /// `secret` whose connections they pass on.
-  core::Result<std::shared_ptr<const GatewayListeners>> listeners(const std::string& secret) const;
+  /// store's secret whose connections they pass on, and for a while those that know the former.
+  core::Result<std::shared_ptr<const GatewayListeners>> listeners(
+      const store::PostgresStore& store) const;
   /// Begins to pass connections on, if it has not. Error: kUnavailable.
   core::Result<void> pass_on();
   /// Nothing is passed on from a port that other machines reach to one that they are not to.

@@ -14,6 +14,7 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/network.hpp>
 #include <commensal/base/core/places.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/handshakes.hpp>
@@ -41,7 +42,7 @@ struct Shared {
   std::shared_ptr<const tls::Identity> identity;  // null: no TLS
   bool is_for_metrics;                            // nothing else is served there
   Handshakes& handshakes;
-  std::string relays = {};  // core::Listener's
+  core::RelaySecrets relays = {};  // core::Listener's
   std::atomic<bool> stopping = false;
 };
 

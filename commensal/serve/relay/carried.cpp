@@ -7,7 +7,7 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <commensal/base/core/network.hpp>
-#include <commensal/base/core/proxy_header.hpp>
+#include <commensal/base/crypto/proxy_header.hpp>
 #include <commensal/serve/relay/carried.hpp>
 #include <utility>
 
@@ -131,8 +131,9 @@ void Carried::on_connected(const Way& way) {
   tick();
   const auto from = client_.remote_endpoint(error), to = client_.local_endpoint(error);
   if (error) return close();  // the client has left
-  if (!way.secret.empty()) header_ = core::proxy_header(from.data(), to.data(), way.secret);
-  if (header_.empty()) return begin();
+  if (way.secret.empty()) return begin();
+  header_ = crypto::proxy_header(from.data(), to.data(), way.secret, clock_.wall_ms());
+  if (header_.empty()) return close();  // it would count as ours
   asio::async_write(target_, asio::buffer(header_),
                     [self = shared_from_this()](Error failed, std::size_t) {
                       if (failed) return self->close();

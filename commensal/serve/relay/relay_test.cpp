@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <commensal/base/core/proxy_header.hpp>
+#include <commensal/base/crypto/proxy_header.hpp>
 #include <commensal/serve/relay/relay.hpp>
 #include <optional>
 #include <thread>
@@ -111,14 +111,21 @@ TEST_F(RelayTest, SaysWhoseConnectionItIs) {
   say(client, "x");
   const auto target = accept(first_);
   ASSERT_TRUE(target);
-  sockaddr_storage here{}, there{};
+  sockaddr_storage here{};
   socklen_t size = sizeof here;
   ::getsockname(client.get(), reinterpret_cast<sockaddr*>(&here), &size);
-  ::getpeername(client.get(), reinterpret_cast<sockaddr*>(&there), &size);
-  const core::Bytes expected =
-      core::proxy_header(reinterpret_cast<const sockaddr*>(&here),
-                         reinterpret_cast<const sockaddr*>(&there), "secret");
-  EXPECT_EQ(hear(*target, expected.size()), core::as_text(expected));
+  const auto taken = [&] {
+    return crypto::take_proxy_header(target->get(), {.current = "secret"}, clock_.wall_ms());
+  };
+  ASSERT_TRUE(is_ready(*target, POLLIN));
+  crypto::ProxyHeader said = taken();
+  for (int tries = 0; said.state == crypto::ProxyHeader::State::kPartial && tries < 100; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    said = taken();
+  }
+  EXPECT_EQ(said.state, crypto::ProxyHeader::State::kWhole);
+  EXPECT_EQ(core::connection_of(reinterpret_cast<const sockaddr*>(&said.from)),
+            core::connection_of(reinterpret_cast<const sockaddr*>(&here)));
   EXPECT_EQ(hear(*target, 1), "x");
 }
 

@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/places.hpp>
-#include <commensal/base/core/proxy_header.hpp>
+#include <commensal/base/crypto/proxy_header.hpp>
 #include <commensal/serve/rpc/door.hpp>
 #include <set>
 #include <tuple>
@@ -133,7 +133,7 @@ void Door::accept(const std::function<void(int, int)>& take) {
   socklen_t size = sizeof from;
   const int accepted = ::accept4(listener_.socket.get(), reinterpret_cast<sockaddr*>(&from), &size,
                                  SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (accepted >= 0 && !listener_.relays.empty()) return listen_to(accepted, from);
+  if (accepted >= 0 && !listener_.relays.current.empty()) return listen_to(accepted, from);
   if (accepted >= 0) {
     return admit(accepted, from, from, false) ? take(listener_.socket.get(), accepted)
                                               : turn_away(accepted);
@@ -162,15 +162,18 @@ void Door::listen_to(int accepted, const sockaddr_storage& from) {
 }
 
 void Door::hear(int socket, const std::function<void(int, int)>& take) {
-  using State = core::ProxyHeader::State;
+  using State = crypto::ProxyHeader::State;
   Unheard& it = unheard_.at(socket);
-  core::ProxyHeader read = core::take_proxy_header(socket, listener_.relays);
+  const auto next = [&] {
+    return crypto::take_proxy_header(socket, listener_.relays, clock_.wall_ms());
+  };
+  crypto::ProxyHeader read = next();
   // One relay may have taken it from another, which was the writer's until just now.
   for (int relays = 1; read.state == State::kWhole; ++relays) {
     it.from = read.from;
     it.is_relayed = true;
     if (relays == kRelaysMax) break;
-    read = core::take_proxy_header(socket, listener_.relays);
+    read = next();
   }
   if (read.state == State::kPartial) return;
   Unheard whole = std::move(it);

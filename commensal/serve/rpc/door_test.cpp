@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include <commensal/base/core/limits_serve.hpp>
-#include <commensal/base/core/proxy_header.hpp>
+#include <commensal/base/crypto/proxy_header.hpp>
 #include <commensal/serve/rpc/door.hpp>
 #include <mutex>
 #include <string>
@@ -93,7 +93,7 @@ class DoorTest : public ::testing::Test {
   /// Whose peers may know this.
   void open_to_relays(const std::string& secret) {
     core::Listener listener = *core::listen_on({"127.0.0.1", 0});
-    listener.relays = secret;
+    listener.relays = {.current = secret};
     door = *Door::open("127.0.0.1:0", {.stranger_ms = 2'000}, &listener);
     door->begin([this](int, int accepted) {
       const std::lock_guard lock(mutex_);
@@ -107,8 +107,9 @@ class DoorTest : public ::testing::Test {
   static core::Bytes header(const std::string& from, const std::string& secret) {
     sockaddr_storage a{}, b{};
     EXPECT_TRUE(core::read_address(from, "1", a) && core::read_address("9.9.9.9", "2", b));
-    return core::proxy_header(reinterpret_cast<const sockaddr*>(&a),
-                              reinterpret_cast<const sockaddr*>(&b), secret);
+    return crypto::proxy_header(reinterpret_cast<const sockaddr*>(&a),
+                                reinterpret_cast<const sockaddr*>(&b), secret,
+                                core::SystemClock().wall_ms());
   }
   /// Its name is that of our end. Not valid where it was refused.
   std::pair<core::Descriptor, std::string> dial() const {

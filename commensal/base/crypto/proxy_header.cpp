@@ -5,16 +5,21 @@
 #include <array>
 #include <cerrno>
 #include <commensal/base/core/limits_relay.hpp>
-#include <commensal/base/core/proxy_header.hpp>
+#include <commensal/base/crypto/hmac.hpp>
+#include <commensal/base/crypto/proxy_header.hpp>
 #include <cstring>
 
-namespace commensal::core {
+namespace commensal::crypto {
 namespace {
+
+using core::Bytes;
+using core::RelaySecrets;
 
 constexpr std::array<std::uint8_t, 12> kSignature = {0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D,
                                                      0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A};
-constexpr std::uint8_t kProxy = 0x21, kTcp4 = 0x11, kTcp6 = 0x21, kSecret = 0xE0;
+constexpr std::uint8_t kProxy = 0x21, kTcp4 = 0x11, kTcp6 = 0x21, kProof = 0xE0;
 constexpr std::size_t kFixedBytes = 16, kFieldBytes = 3;  // before addresses; of a field
+constexpr std::size_t kTimeBytes = 8, kProofBytes = kTimeBytes + sizeof(Digest);
 
 std::size_t number_at(ByteView bytes, std::size_t at) {
   return static_cast<std::size_t>(bytes[at]) << 8 | bytes[at + 1];
@@ -48,22 +53,46 @@ Bytes addresses_of(const sockaddr* from, const sockaddr* to) {
   return bytes;
 }
 
-/// In a time that says nothing of where they differ.
-bool is_same(ByteView a, ByteView b) {
-  if (a.size() != b.size()) return false;
-  unsigned differs = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) differs |= a[i] ^ b[i];
-  return differs == 0;
+void put_time(Bytes& bytes, std::int64_t ms) {
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    bytes.push_back(static_cast<std::uint8_t>(static_cast<std::uint64_t>(ms) >> shift));
+  }
 }
 
-bool has_secret(ByteView fields, ByteView secret) {
-  while (fields.size() >= kFieldBytes) {
-    const std::size_t size = number_at(fields, 1);
-    if (size > fields.size() - kFieldBytes) return false;
-    if (fields[0] == kSecret) return is_same(fields.subspan(kFieldBytes, size), secret);
-    fields = fields.subspan(kFieldBytes + size);
+std::int64_t time_at(ByteView bytes) {
+  std::uint64_t ms = 0;
+  for (const std::uint8_t byte : bytes.first(kTimeBytes)) ms = ms << 8 | byte;
+  return static_cast<std::int64_t>(ms);
+}
+
+/// Of a header up to its proof, and of the proof's time.
+Digest proof_of(ByteView header, ByteView time, std::string_view secret) {
+  constexpr std::string_view kTag = "commensal/relay/v1";
+  Bytes text(kTag.begin(), kTag.end());
+  text.insert(text.end(), header.begin(), header.end());
+  text.insert(text.end(), time.begin(), time.end());
+  return hmac_sha256(core::as_bytes(secret), text);
+}
+
+bool is_in_time(std::int64_t said_ms, std::int64_t now_ms) {
+  return said_ms >= 0 && said_ms >= now_ms - limits::kProxyHeaderAgeMsMax &&
+         said_ms <= now_ms + limits::kProxyHeaderAgeMsMax;
+}
+
+/// `before`: the header up to its fields.
+bool is_believed(ByteView before, ByteView fields, const RelaySecrets& secrets,
+                 std::int64_t now_ms) {
+  if (fields.size() != kFieldBytes + kProofBytes || fields[0] != kProof ||
+      number_at(fields, 1) != kProofBytes) {
+    return false;
   }
-  return false;
+  const ByteView time = fields.subspan(kFieldBytes, kTimeBytes);
+  const ByteView proof = fields.subspan(kFieldBytes + kTimeBytes);
+  if (!is_in_time(time_at(time), now_ms)) return false;
+  const auto is_by = [&](const std::string& secret) {
+    return !secret.empty() && core::equal_in_constant_time(proof, proof_of(before, time, secret));
+  };
+  return is_by(secrets.current) || (now_ms < secrets.former_until_ms && is_by(secrets.former));
 }
 
 sockaddr_storage first_address(ByteView addresses) {
@@ -84,22 +113,26 @@ sockaddr_storage first_address(ByteView addresses) {
 
 }  // namespace
 
-Bytes proxy_header(const sockaddr* from, const sockaddr* to, std::string_view secret) {
+Bytes proxy_header(const sockaddr* from, const sockaddr* to, std::string_view secret,
+                   std::int64_t now_ms) {
   const Bytes addresses = addresses_of(from, to);
-  const std::size_t more = addresses.size() + kFieldBytes + secret.size();
-  if (addresses.empty() || kFixedBytes + more > limits::kProxyHeaderBytesMax) return {};
+  if (addresses.empty()) return {};
   Bytes made(kSignature.begin(), kSignature.end());
   made.push_back(kProxy);
   made.push_back(from->sa_family == AF_INET ? kTcp4 : kTcp6);
-  put_number(made, more);
+  put_number(made, addresses.size() + kFieldBytes + kProofBytes);
   put(made, addresses.data(), addresses.size());
-  made.push_back(kSecret);
-  put_number(made, secret.size());
-  put(made, secret.data(), secret.size());
+  Bytes time;
+  put_time(time, now_ms);
+  const Digest proof = proof_of(made, time, secret);
+  made.push_back(kProof);
+  put_number(made, kProofBytes);
+  put(made, time.data(), time.size());
+  put(made, proof.data(), proof.size());
   return made;
 }
 
-ProxyHeader read_proxy_header(ByteView front, std::string_view secret) {
+ProxyHeader read_proxy_header(ByteView front, const RelaySecrets& secrets, std::int64_t now_ms) {
   ProxyHeader read;
   const std::size_t known = std::min(front.size(), kSignature.size());
   if (!std::equal(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(known),
@@ -120,16 +153,18 @@ ProxyHeader read_proxy_header(ByteView front, std::string_view secret) {
     return read;
   }
   if (front.size() < read.bytes) return read;
-  const ByteView rest = front.subspan(kFixedBytes, more);
-  const bool is_believed = has_secret(rest.subspan(addresses), as_bytes(secret));
-  read.state = is_believed ? ProxyHeader::State::kWhole : ProxyHeader::State::kWrong;
-  if (is_believed) read.from = first_address(rest.first(addresses));
+  const ByteView whole = front.first(read.bytes);
+  const std::size_t fields = kFixedBytes + addresses;
+  read.state = ProxyHeader::State::kWrong;
+  if (!is_believed(whole.first(fields), whole.subspan(fields), secrets, now_ms)) return read;
+  read.state = ProxyHeader::State::kWhole;
+  read.from = first_address(whole.subspan(kFixedBytes, addresses));
   return read;
 }
 
-ProxyHeader take_proxy_header(int socket, std::string_view secret) {
+ProxyHeader take_proxy_header(int socket, const RelaySecrets& secrets, std::int64_t now_ms) {
   ProxyHeader read;
-  if (secret.empty()) return read;
+  if (secrets.current.empty()) return read;
   std::array<std::uint8_t, limits::kProxyHeaderBytesMax> front{};
   const ssize_t came = ::recv(socket, front.data(), front.size(), MSG_PEEK | MSG_DONTWAIT);
   if (came < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -137,11 +172,11 @@ ProxyHeader take_proxy_header(int socket, std::string_view secret) {
     return read;
   }
   if (came <= 0) return read;  // it has ended: whoever reads it sees that
-  read = read_proxy_header({front.data(), static_cast<std::size_t>(came)}, secret);
+  read = read_proxy_header({front.data(), static_cast<std::size_t>(came)}, secrets, now_ms);
   if (read.state == ProxyHeader::State::kWhole) {
     ::recv(socket, front.data(), read.bytes, MSG_DONTWAIT);
   }
   return read;
 }
 
-}  // namespace commensal::core
+}  // namespace commensal::crypto
