@@ -24,6 +24,9 @@ inline constexpr std::int64_t kProxyHeaderAgeMsMax = 60'000;
 // After a take-over: relays may not have heard of the new secret, or wait with the former one's
 // header.
 inline constexpr std::int64_t kRelayFormerSecretMs = 60'000;
+// Networks that relays have proved to be in, and for how long they are taken to be.
+inline constexpr std::size_t kRelayNetworksMax = 64;
+inline constexpr std::int64_t kRelayNetworkMs = 600'000;
 // A gateway that is told to stop: what is under way may take so long.
 inline constexpr std::int64_t kDrainMs = 20'000;
 

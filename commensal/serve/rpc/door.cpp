@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_relay.hpp>
 #include <commensal/base/core/places.hpp>
 #include <commensal/base/crypto/proxy_header.hpp>
 #include <commensal/serve/rpc/door.hpp>
@@ -59,6 +60,10 @@ std::uint64_t bytes_heard(int socket) {
   socklen_t size = sizeof info;
   if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
   return info.bytes_received;
+}
+
+std::string network_of(const sockaddr_storage& at) {
+  return core::network_of(reinterpret_cast<const sockaddr*>(&at));
 }
 
 std::size_t share_of_files() {
@@ -135,8 +140,10 @@ void Door::accept(const std::function<void(int, int)>& take) {
                                  SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (accepted >= 0 && !listener_.relays.current.empty()) return listen_to(accepted, from);
   if (accepted >= 0) {
-    return admit(accepted, from, from, false) ? take(listener_.socket.get(), accepted)
-                                              : turn_away(accepted);
+    const std::string network = network_of(from);
+    return welcome(network) && admit(accepted, from, network, false)
+               ? take(listener_.socket.get(), accepted)
+               : turn_away(accepted);
   }
   if (errno != EMFILE && errno != ENFILE) return;
   pollfd wake{wake_.get(), POLLIN, 0};
@@ -145,18 +152,23 @@ void Door::accept(const std::function<void(int, int)>& take) {
 
 /// Who it is from is in front of what it says, perhaps.
 void Door::listen_to(int accepted, const sockaddr_storage& from) {
+  std::string charged = network_of(from);
+  if (relays_.contains(charged)) {
+    charged.clear();  // of whom it is counts, as soon as that is said
+  } else if (!welcome(charged)) {
+    return turn_away(accepted);
+  }
   if (unheard_.size() >= bounds_.strangers_max) {
     std::vector<core::Place> places;
     std::vector<int> whose;
     for (const auto& [fd, one] : unheard_) {
-      places.push_back({.party = core::network_of(reinterpret_cast<const sockaddr*>(&one.peer)),
-                        .since_ns = one.since_ns});
+      places.push_back({.party = network_of(one.from), .since_ns = one.since_ns});
       whose.push_back(fd);
     }
     if (const auto leaves = core::who_leaves(places)) unheard_.erase(whose[*leaves]);
   }
-  unheard_.insert_or_assign(
-      accepted, Unheard{core::Descriptor(accepted), from, from, clock_.monotonic_ns(), false});
+  unheard_.insert_or_assign(accepted, Unheard{core::Descriptor(accepted), from, from,
+                                              clock_.monotonic_ns(), std::move(charged), false});
   epoll_event wanted{.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data = {.fd = accepted}};
   ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, accepted, &wanted);
 }
@@ -170,19 +182,35 @@ void Door::hear(int socket, const std::function<void(int, int)>& take) {
   crypto::ProxyHeader read = next();
   // One relay may have taken it from another, which was the writer's until just now.
   for (int relays = 1; read.state == State::kWhole; ++relays) {
+    note_relay(it.from);
     it.from = read.from;
     it.is_relayed = true;
     if (relays == kRelaysMax) break;
     read = next();
   }
-  if (read.state == State::kPartial) return;
+  std::string network = network_of(it.from);
+  const bool is_said = it.is_relayed || read.state == State::kNone;  // whose it is
+  bool is_taken = read.state == State::kNone || read.state == State::kPartial;
+  if (read.state == State::kWrong) {
+    punish(network);
+  } else if (is_taken && is_said && it.charged != network) {
+    is_taken = welcome(network);
+    it.charged = network;
+  }
+  if (is_taken && read.state == State::kPartial) return;
   Unheard whole = std::move(it);
   unheard_.erase(socket);
   ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr);
-  const bool is_taken =
-      read.state == State::kNone && admit(socket, whole.peer, whole.from, whole.is_relayed);
+  is_taken = is_taken && admit(socket, whole.peer, std::move(network), whole.is_relayed);
   std::ignore = whole.socket.release();
   is_taken ? take(listener_.socket.get(), socket) : turn_away(socket);
+}
+
+/// There are relays in its network.
+void Door::note_relay(const sockaddr_storage& peer) {
+  const std::string network = network_of(peer);
+  if (relays_.size() >= limits::kRelayNetworksMax && !relays_.contains(network)) return;
+  relays_[network] = clock_.monotonic_ns();
 }
 
 void Door::forget_unheard() {
@@ -190,15 +218,25 @@ void Door::forget_unheard() {
   std::erase_if(unheard_, [&](const auto& one) {
     return now_ns - one.second.since_ns > bounds_.stranger_ms * std::int64_t{1'000'000};
   });
+  std::erase_if(relays_, [&](const auto& one) {
+    return now_ns - one.second > limits::kRelayNetworkMs * std::int64_t{1'000'000};
+  });
 }
 
-bool Door::admit(int accepted, const sockaddr_storage& peer, const sockaddr_storage& from,
-                 bool is_relayed) {
+bool Door::welcome(const std::string& network) {
+  const std::lock_guard lock(mutex_);
+  return newcomers_.admit(network, clock_.monotonic_ns());
+}
+
+void Door::punish(const std::string& network) {
+  const std::lock_guard lock(mutex_);
+  punish_locked(network);
+}
+
+bool Door::admit(int accepted, const sockaddr_storage& peer, std::string network, bool is_relayed) {
   const auto* const address = reinterpret_cast<const sockaddr*>(&peer);
   const std::int64_t now_ns = clock_.monotonic_ns();
-  std::string network = core::network_of(reinterpret_cast<const sockaddr*>(&from));
   const std::lock_guard lock(mutex_);
-  if (!newcomers_.admit(network, now_ns)) return false;
   core::Descriptor copy(::fcntl(accepted, F_DUPFD_CLOEXEC, 0));
   if (!copy.valid() || !make_room_locked()) return false;
   epoll_event wanted{.events = EPOLLET, .data = {.fd = copy.get()}};  // its end is told unasked
@@ -310,11 +348,12 @@ std::size_t Door::connections() const {
   return connections_.size();
 }
 
-std::optional<std::string> Door::relayed_network(const std::string& connection) const {
+Door::Origin Door::origin_of(const std::string& connection) const {
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(connection);
-  if (found == connections_.end() || !found->second.is_relayed) return std::nullopt;
-  return found->second.network;
+  if (found == connections_.end()) return {};
+  return {found->second.is_relayed ? Origin::Way::kRelayed : Origin::Way::kDirect,
+          found->second.network};
 }
 
 void Door::stop() {

@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -60,11 +59,24 @@ struct DoorBounds {
 /// says too much before anybody has vouched for it, ends with all strangers of its network, which
 /// is let in again some seconds later: gRPC may have read very many calls before it asks us about
 /// the first. Whatever speaks behind it may keep strangers no longer. Connections go by the name
-/// core::connection_of() their other end. A connection that a relay has handed on, as it says with
-/// the listener's secret, counts as its client's network's. Thread-safety: any thread, but open,
+/// core::connection_of() their other end. A connection that a relay has handed on, as it proves
+/// with the listener's secret, counts as its client's network's. Who is silent counts as a newcomer
+/// too, but of a network that relays have proved to be in; who says that it is a relay and cannot
+/// prove it ends with all strangers of its network, as above. Thread-safety: any thread, but open,
 /// begin and stop, the owner's.
 class Door {
  public:
+  /// How a connection has come.
+  struct Origin {
+    enum class Way : std::uint8_t {
+      kUnknown,  // it is not known, or has ended: it may be anybody's
+      kDirect,
+      kRelayed,
+    };
+    Way way = Way::kUnknown;
+    std::string network;  // whose it is; "" where that is not known
+  };
+
   /// `address` is "host:port"; port 0 takes a free one. At most half of the process's files are
   /// for connections, two each. `listening`, where there is one, does so already. Error:
   /// kUnavailable, one line that says why.
@@ -87,8 +99,7 @@ class Door {
   void vouch(const std::string& connection);
   void disown(const std::string& connection);
   std::size_t connections() const;
-  /// Of a connection that came by way of a relay, whose it is.
-  std::optional<std::string> relayed_network(const std::string& connection) const;
+  Origin origin_of(const std::string& connection) const;
 
  private:
   struct Connection {
@@ -105,6 +116,7 @@ class Door {
     core::Descriptor socket;
     sockaddr_storage peer{}, from{};
     std::int64_t since_ns = 0;
+    std::string charged = {};  // the network that it has counted for as a newcomer; "": none yet
     bool is_relayed = false;
   };
   using Connections = std::map<std::string, Connection>;
@@ -114,9 +126,11 @@ class Door {
   void accept(const std::function<void(int, int)>& take);
   void listen_to(int accepted, const sockaddr_storage& from);
   void hear(int socket, const std::function<void(int, int)>& take);
+  void note_relay(const sockaddr_storage& peer);
   void forget_unheard();
-  bool admit(int accepted, const sockaddr_storage& peer, const sockaddr_storage& from,
-             bool is_relayed);
+  bool welcome(const std::string& network);
+  void punish(const std::string& network);
+  bool admit(int accepted, const sockaddr_storage& peer, std::string network, bool is_relayed);
   bool make_room_locked();
   void end_locked(Connections::iterator which);
   void punish_locked(const std::string& network);
@@ -127,8 +141,9 @@ class Door {
   DoorBounds bounds_;
   core::Listener listener_;
   core::Descriptor wake_, events_;
-  std::map<int, Unheard> unheard_;  // the thread's
-  mutable std::mutex mutex_;        // guards what follows
+  std::map<int, Unheard> unheard_;              // the thread's
+  std::map<std::string, std::int64_t> relays_;  // likewise: network -> when it last proved to be
+  mutable std::mutex mutex_;                    // guards what follows
   Newcomers newcomers_;
   Connections connections_;
   core::Rates<std::string> calls_{limits::kDoorCallsPerSecond,

@@ -7,6 +7,7 @@
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/crypto/proxy_header.hpp>
 #include <commensal/serve/rpc/door.hpp>
+#include <commensal/serve/rpc/generic_server.hpp>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -131,6 +132,15 @@ class DoorTest : public ::testing::Test {
   static bool ends(const core::Descriptor& socket, int within_ms = 5'000) {
     pollfd one{socket.get(), POLLIN, 0};
     return ::poll(&one, 1, within_ms) == 1;
+  }
+  static bool some_end(const std::vector<core::Descriptor>& sockets) {
+    for (int tries = 0; tries < 100; ++tries) {
+      for (const auto& one : sockets) {
+        if (ends(one, 0)) return true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
   }
   void wait_for(std::size_t connections) const {
     for (int tries = 0; door->connections() != connections && tries < 500; ++tries)
@@ -267,31 +277,138 @@ TEST_F(DoorTest, WhoWasKnownMaySayMoreThanAStranger) {
   EXPECT_TRUE(ends(known));
 }
 
+/// As gRPC calls one whose name here is this.
+std::string grpc_name(const std::string& name) {
+  return "ipv4:127.0.0.1:" + name.substr(name.rfind(':') + 1);
+}
+
 // It knows whose a connection is before whatever speaks behind it sees a byte.
 TEST_F(DoorTest, BelievesARelayThatKnowsTheSecret) {
+  using Way = Door::Origin::Way;
   open_to_relays("secret");
   const auto [direct, direct_name] = dial();
   say(direct, 1);
   wait_for(1);
-  EXPECT_EQ(door->relayed_network(direct_name), std::nullopt);
+  EXPECT_EQ(door->origin_of(direct_name).way, Way::kDirect);
   const auto [relayed, name] = dial();
   say(relayed, header("1.2.3.4", "secret"));
   EXPECT_FALSE(ends(relayed, 100)) << "nothing else has come";
   say(relayed, 5);
   wait_for(2);
-  EXPECT_EQ(door->relayed_network(name), "01020304");
+  EXPECT_EQ(door->origin_of(name).way, Way::kRelayed);
+  EXPECT_EQ(door->origin_of(name).network, "01020304");
   const auto [twice, its_name] = dial();
   say(twice, header("5.6.7.8", "secret"));
   say(twice, header("1.2.3.5", "secret"));
   say(twice, 1);
   wait_for(3);
-  EXPECT_EQ(door->relayed_network(its_name), "01020305") << "the one next to the client";
-  const auto [liar, its] = dial();
-  say(liar, header("1.2.3.4", "Secret"));
-  EXPECT_TRUE(ends(liar));
-  wait_for(3);
+  EXPECT_EQ(door->origin_of(its_name).network, "01020305") << "the one next to the client";
   const auto [silent, another] = dial();
   EXPECT_TRUE(ends(silent)) << "after a time";
+}
+
+// The fault: whoever was not known as relayed, as when it had just ended, was on this host.
+TEST_F(DoorTest, WhoIsNotKnownIsNotOnThisHost) {
+  open_to_relays("secret");
+  const auto [direct, direct_name] = dial();
+  say(direct, 1);
+  const auto [relayed, name] = dial();
+  say(relayed, header("1.2.3.4", "secret"));
+  say(relayed, 1);
+  wait_for(2);
+  EXPECT_TRUE(peer_of(grpc_name(direct_name), *door).is_local);
+  EXPECT_EQ(peer_of(grpc_name(direct_name), *door).network, "7f000001");
+  EXPECT_FALSE(peer_of(grpc_name(name), *door).is_local);
+  EXPECT_EQ(peer_of(grpc_name(name), *door).network, "01020304");
+  door->end(name);
+  EXPECT_EQ(door->origin_of(name).way, Door::Origin::Way::kUnknown);
+  EXPECT_FALSE(peer_of(grpc_name(name), *door).is_local);
+  EXPECT_EQ(peer_of(grpc_name(name), *door).network, "") << "nor its relay's";
+}
+
+// The fault: it cost nothing, as often as one liked.
+TEST_F(DoorTest, WhoSaysThatItIsARelayAndIsNotIsKeptOut) {
+  open_to_relays("secret");
+  const auto [stranger, name] = dial();
+  say(stranger, 1);
+  const auto [known, another] = dial();
+  say(known, 1);
+  const auto [relayed, its] = dial();
+  say(relayed, header("1.2.3.4", "secret"));
+  say(relayed, 1);
+  wait_for(3);
+  door->vouch(another);
+  const auto [liar, liars] = dial();
+  say(liar, header("1.2.3.5", "Secret"));
+  EXPECT_TRUE(ends(liar));
+  EXPECT_TRUE(ends(stranger)) << "with all strangers of its network";
+  EXPECT_FALSE(ends(known, 0));
+  EXPECT_FALSE(ends(relayed, 0));
+  const auto [next, no_name] = dial();
+  say(next, 1);
+  EXPECT_TRUE(ends(next)) << "for some seconds nobody of it is let in";
+  const auto [later, of_later] = dial();
+  say(later, header("1.2.3.6", "secret"));
+  say(later, 1);
+  wait_for(3);
+  EXPECT_EQ(door->origin_of(of_later).network, "01020306") << "but by way of a relay there";
+  // What a relay's client says itself is its client's fault.
+  const auto [through, of_through] = dial();
+  say(through, header("1.2.3.6", "secret"));
+  say(through, header("9.9.9.9", "Secret"));
+  EXPECT_TRUE(ends(through));
+  EXPECT_TRUE(ends(later));
+  EXPECT_FALSE(ends(relayed, 0));
+}
+
+constexpr int kMany = static_cast<int>(limits::kNewcomersAtOnce) + 64;
+
+// The fault: who said nothing was not counted, on the ports of gateways that have relays alone.
+TEST_F(DoorTest, WhoIsSilentIsANewcomerToo) {
+  open_to_relays("secret");
+  std::vector<core::Descriptor> silent, loud;
+  for (int i = 0; i < kMany; ++i) silent.push_back(dial().first);
+  for (int i = 0; i < 64; ++i) {
+    loud.push_back(dial().first);
+    ::send(loud.back().get(), "x", 1, MSG_NOSIGNAL);
+  }
+  EXPECT_TRUE(some_end(loud));
+}
+
+TEST_F(DoorTest, WhoIsSilentBehindARelayIsOneOfItsOwnNetwork) {
+  open_to_relays("secret");
+  const auto [relayed, its] = dial();
+  say(relayed, header("1.2.3.4", "secret"));
+  say(relayed, 1);
+  wait_for(1);
+  std::vector<core::Descriptor> silent, loud;
+  for (int i = 0; i < kMany; ++i) {
+    silent.push_back(dial().first);
+    say(silent.back(), header("3.3.3.3", "secret"));
+  }
+  for (int i = 0; i < 64; ++i) {
+    loud.push_back(dial().first);
+    say(loud.back(), header("3.3.3.3", "secret"));
+    ::send(loud.back().get(), "x", 1, MSG_NOSIGNAL);
+  }
+  EXPECT_TRUE(some_end(loud));
+  const auto [other, name] = dial();
+  say(other, header("3.3.3.4", "secret"));
+  say(other, 1);
+  EXPECT_FALSE(ends(other, 200));
+  EXPECT_EQ(door->origin_of(name).network, "03030304");
+}
+
+TEST_F(DoorTest, TheNetworkOfARelayIsNoNewcomers) {
+  open_to_relays("secret");
+  std::vector<core::Descriptor> all;
+  for (int i = 0; i < kMany; ++i) {
+    all.push_back(dial().first);
+    say(all.back(), header("1.2." + std::to_string(i) + ".4", "secret"));
+    say(all.back(), 1);
+    if (i == 0) wait_for(1);
+  }
+  for (int i = kMany - 32; i < kMany; ++i) EXPECT_FALSE(ends(all[i], 5)) << i;
 }
 
 TEST_F(DoorTest, ForgetsWhoLeft) {

@@ -58,7 +58,8 @@ struct Peer {
   bool is_local = false;   // on this host
 };
 Peer peer_of(const std::string& name);
-/// The same of a call: who came by way of a relay is not on this host, and of its own network.
+/// The same of a call: who came by way of a relay is not on this host, and of its own network. Whom
+/// the door does not know, or no more, may have: it is neither on this host nor of any network.
 Peer peer_of(const std::string& name, const Door& door);
 
 /// The number of grpc::StatusCode. Pure.

@@ -174,10 +174,9 @@ Peer peer_of(const std::string& name) {
 
 Peer peer_of(const std::string& name, const Door& door) {
   Peer made = peer_of(name);
-  if (auto network = door.relayed_network(made.connection)) {
-    made.network = *std::move(network);
-    made.is_local = false;
-  }
+  Door::Origin origin = door.origin_of(made.connection);
+  made.network = std::move(origin.network);
+  made.is_local = made.is_local && origin.way == Door::Origin::Way::kDirect;
   return made;
 }
 
