@@ -263,6 +263,8 @@ Result<int> serve(GatewayArguments& options, const Database& database) {
   if (!failure) {
     const EndingAtOnce ending;  // with another signal
     daemon->drain(limits::kDrainMs);
+    // What it has said last to those that waited for it, before it wrote.
+    if (database.standby) database.standby->drain(0);
     return 0;
   }
   return core::fail(failure->code, "{}: {}; nothing that was acknowledged is lost",

@@ -16,7 +16,6 @@ inline constexpr std::int64_t kRelayAgainMs = 100;         // between two
 // Silence on both ways ends a connection: soon where the last word was the gateway's, which has
 // bounds of its own for those that owe it one.
 inline constexpr std::int64_t kRelayIdleMs = 180'000;
-inline constexpr std::int64_t kRelayQuietMs = 250;  // then who is to leave has heard its answer
 inline constexpr std::size_t kProxyHeaderBytesMax = 256;  // whose a connection is
 // So far apart may the clocks of two gateways be, and so long may one who overhears a header say
 // it again, for the same client.
@@ -27,7 +26,12 @@ inline constexpr std::int64_t kRelayFormerSecretMs = 60'000;
 // Networks that relays have proved to be in, and for how long they are taken to be.
 inline constexpr std::size_t kRelayNetworksMax = 64;
 inline constexpr std::int64_t kRelayNetworkMs = 600'000;
-// A gateway that is told to stop: what is under way may take so long.
+// A gateway that is told to stop: what is under way may take so long. A provider's stream does not
+// end by itself: it is cut off sooner, and its work goes to another.
 inline constexpr std::int64_t kDrainMs = 20'000;
+inline constexpr std::int64_t kDrainStreamsMs = 5'000;
+// What is left then ends where the gateway had the last word, so long ago, and after that anyhow.
+inline constexpr std::int64_t kRelayQuietMs = 20;
+inline constexpr std::int64_t kRelayLastMs = 1'000;
 
 }  // namespace commensal::limits

@@ -126,7 +126,7 @@ bool Standby::drain(std::int64_t ms) {
   listeners_ = {};
   if (!relay_) return true;
   relay_->leave_ports();
-  return relay_->drain(ms);
+  return relay_->drain({ms, ms, std::min(ms, limits::kDrainStreamsMs)});
 }
 
 }  // namespace commensal::daemon

@@ -33,7 +33,8 @@ class Standby {
   void point_at(const store::Writer& writer);
   /// The ports are the daemon's, which has taken the listeners: who still waits goes there.
   void take_over(const std::string& secret);
-  /// Accepts nobody any more. Whether all that is passed on has ended in time.
+  /// Accepts nobody any more. Whether all that is passed on has ended; of a provider within
+  /// limits::kDrainStreamsMs, of anybody within `ms`.
   bool drain(std::int64_t ms);
 
  private:

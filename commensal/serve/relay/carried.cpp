@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -30,6 +32,18 @@ void settle(asio::ip::tcp::socket& socket) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kGiveUpMs, sizeof kGiveUpMs);
 }
 
+/// Something has come that nobody has read, or an end.
+bool has_news(asio::ip::tcp::socket& socket) {
+  std::uint8_t next = 0;
+  return ::recv(socket.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
+/// The other side's machine has it all.
+bool has_arrived(asio::ip::tcp::socket& socket) {
+  int waiting = 0;
+  return ::ioctl(socket.native_handle(), TIOCOUTQ, &waiting) != 0 || waiting == 0;
+}
+
 }  // namespace
 
 Carried::Carried(Socket client, std::string network, const core::Clock& clock, const Bounds& bounds,
@@ -55,28 +69,53 @@ void Carried::start() {
 
 std::int64_t Carried::silence_ms() const { return (clock_.monotonic_ns() - heard_ns_) / kMs; }
 
-bool Carried::is_quiet() const {
-  return token_ == 0 || (was_target_last_ && silence_ms() >= limits::kRelayQuietMs);
+/// Something that nobody has read yet.
+bool Carried::has_client_more() {
+  std::uint8_t next = 0;
+  return ::recv(client_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/// Of what its target has said, or that it has ended.
+bool Carried::has_more_to_say() {
+  const Half& half = halves_[1];
+  return half.is_writing || (!half.buffer.empty() && !half.has_ended && has_news(target_));
+}
+
+bool Carried::is_over() {
+  if (has_client_more()) return false;
+  const Half& half = halves_[1];
+  return !has_client_spoken_ || (half.has_ended && !half.is_writing);
+}
+
+bool Carried::is_quiet() {
+  return token_ != 0 && was_target_last_ && silence_ms() >= limits::kRelayQuietMs &&
+         !has_client_more() && !has_more_to_say() && has_arrived(client_);
+}
+
+/// Whether it has to end now.
+bool Carried::is_late() {
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  if (leaves_ns_ != 0) {
+    return !has_more_to_say() || now_ns - leaves_ns_ > limits::kDrainMs * kMs;
+  }
+  if (token_ == 0) return now_ns - since_ns_ > bounds_.wait_ms * kMs;
+  return was_target_last_ && silence_ms() > bounds_.idle_ms;
 }
 
 /// One timer for all that is waited for.
 void Carried::tick() {
-  const bool waits = token_ == 0;
+  const bool waits = token_ == 0 || leaves_ns_ != 0;
   timer_.expires_after(
       milliseconds(waits ? limits::kRelayAgainMs : std::min(kLookMs, bounds_.idle_ms)));
   timer_.async_wait([self = shared_from_this()](Error error) {
     if (error || self->is_closed_) return;
+    if (self->is_late()) return self->close();
     const std::int64_t now_ns = self->clock_.monotonic_ns();
-    if (self->token_ == 0) {
-      if (now_ns - self->since_ns_ > self->bounds_.wait_ms * kMs) return self->close();
-      // One that does not answer may be another's by now.
-      if (self->is_dialling_ && now_ns - self->dialled_ns_ > limits::kRelayDialMs * kMs) {
-        self->dial_again();
-      } else {
-        self->dial();
-      }
-    } else if (self->was_target_last_ && self->silence_ms() > self->bounds_.idle_ms) {
-      return self->close();
+    // One that does not answer may be another's by now.
+    if (self->is_dialling_ && now_ns - self->dialled_ns_ > limits::kRelayDialMs * kMs) {
+      self->dial_again();
+    } else {
+      self->dial();
     }
     self->tick();
   });
@@ -85,7 +124,10 @@ void Carried::tick() {
 void Carried::look() {
   if (is_closed_) return;
   if (token_ == 0) return dial();
-  if (where_().token != token_) close();
+  if (where_().token == token_ || leaves_ns_ != 0) return;
+  leaves_ns_ = clock_.monotonic_ns();
+  if (is_late()) return close();
+  tick();
 }
 
 void Carried::dial_again() {
@@ -121,13 +163,12 @@ void Carried::on_connected(const Way& way) {
   Error error;
   // Where nobody listens on a port that the system gives out too, one may get oneself.
   const bool is_itself = target_.local_endpoint(error) == target_.remote_endpoint(error);
-  if (error || is_itself) return dial_again();
+  // It may be another's by now.
+  if (error || is_itself || where_().token != way.token) return dial_again();
   is_dialling_ = false;
   token_ = way.token;
   settle(target_);
   heard_ns_ = clock_.monotonic_ns();
-  look();  // it may have changed meanwhile
-  if (is_closed_) return;
   tick();
   const auto from = client_.remote_endpoint(error), to = client_.local_endpoint(error);
   if (error) return close();  // the client has left
@@ -169,8 +210,11 @@ void Carried::on_read(Half& half, Error error, std::size_t bytes) {
   if (error) return close();
   heard_ns_ = clock_.monotonic_ns();
   was_target_last_ = &half == &halves_[1];
+  has_client_spoken_ |= !was_target_last_;
+  half.is_writing = true;
   asio::async_write(half.to, asio::buffer(half.buffer.data(), bytes),
                     [self = shared_from_this(), &half](Error failed, std::size_t) {
+                      half.is_writing = false;
                       if (failed) return self->close();
                       self->pump(half);
                     });

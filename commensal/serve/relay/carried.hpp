@@ -42,10 +42,15 @@ class Carried : public std::enable_shared_from_this<Carried> {
   void start();
   /// Ends it.
   void close();
-  /// It may have somewhere to go, or have to leave where it is.
+  /// It may have somewhere to go, or have to leave where it is: once it has passed on what its
+  /// target has said last.
   void look();
-  /// Whether its target has had the last word, a while ago, or there is none.
-  bool is_quiet() const;
+  /// Whether nothing is under way on it, for certain: its client has said nothing yet, or its
+  /// target has ended and all that it said is on its way.
+  bool is_over();
+  /// Whether it may be between two calls: its target has had the last word, all of which has
+  /// arrived, and there was none since for limits::kRelayQuietMs.
+  bool is_quiet();
   const std::string& network() const { return network_; }
   std::int64_t since_ns() const { return since_ns_; }
 
@@ -55,6 +60,7 @@ class Carried : public std::enable_shared_from_this<Carried> {
     Socket& from;
     Socket& to;
     std::vector<std::uint8_t> buffer = {};
+    bool is_writing = false;
     bool has_ended = false;
   };
 
@@ -65,6 +71,9 @@ class Carried : public std::enable_shared_from_this<Carried> {
   void pump(Half& half);
   void on_read(Half& half, Error error, std::size_t bytes);
   void tick();
+  bool is_late();
+  bool has_more_to_say();
+  bool has_client_more();
   std::int64_t silence_ms() const;
 
   Socket client_, target_;
@@ -79,10 +88,12 @@ class Carried : public std::enable_shared_from_this<Carried> {
   core::Bytes header_;
   const std::int64_t since_ns_;
   std::int64_t dialled_ns_ = 0;
-  std::int64_t heard_ns_ = 0;  // the last byte
-  std::int64_t token_ = 0;     // whose target_ is; 0: nobody's
+  std::int64_t heard_ns_ = 0;   // the last byte
+  std::int64_t token_ = 0;      // whose target_ is; 0: nobody's
+  std::int64_t leaves_ns_ = 0;  // since when it is to leave that; 0: it is not
   std::uint64_t tries_ = 0;
   bool is_dialling_ = false;
+  bool has_client_spoken_ = false;
   bool was_target_last_ = true;
   bool is_closed_ = false;
 };

@@ -74,7 +74,8 @@ struct Relay::State {
   bool make_room(Port& port);
   Way way_of(const Port& port) const;
   std::vector<std::shared_ptr<Carried>> all() const;
-  void end_quiet();
+  /// `passed_ms` after they were told to end.
+  void end_some(const std::vector<std::int64_t>& ms, std::int64_t passed_ms);
 };
 
 void Relay::State::accept(Port& port) {
@@ -146,9 +147,17 @@ std::vector<std::shared_ptr<Carried>> Relay::State::all() const {
   return found;
 }
 
-void Relay::State::end_quiet() {
-  for (const auto& one : all()) {
-    if (one->is_quiet()) one->close();
+void Relay::State::end_some(const std::vector<std::int64_t>& ms, std::int64_t passed_ms) {
+  for (const Port& port : ports) {
+    const std::int64_t late_ms = passed_ms - (port.number < ms.size() ? ms[port.number] : 0);
+    const auto ends = [&](Carried& one) {
+      return one.is_over() || late_ms >= limits::kRelayLastMs || (late_ms >= 0 && one.is_quiet());
+    };
+    std::vector<std::shared_ptr<Carried>> ending;
+    for (const auto& [key, one] : port.connections) {
+      if (ends(*one)) ending.push_back(one);
+    }
+    for (const auto& one : ending) one->close();
   }
 }
 
@@ -194,12 +203,18 @@ void Relay::leave_ports() {
   });
 }
 
-bool Relay::drain(std::int64_t ms) {
-  const std::int64_t until_ns = state_->clock.monotonic_ns() + ms * 1'000'000;
+bool Relay::drain(const std::vector<std::int64_t>& ms) {
+  constexpr std::int64_t kLastLooks = 4;  // that its thread may take, busy as it is
+  const std::int64_t most_ms = ms.empty() ? 0 : *std::ranges::max_element(ms);
+  const std::int64_t from_ns = state_->clock.monotonic_ns();
+  std::int64_t passed_ms = 0;
   std::unique_lock lock(state_->mutex);
-  while (state_->count > 0 && state_->clock.monotonic_ns() < until_ns) {
-    asio::post(state_->io, [state = state_.get()] { state->end_quiet(); });
+  while (state_->count > 0 &&
+         passed_ms < most_ms + limits::kRelayLastMs + kLastLooks * kDrainLookMs) {
+    asio::post(state_->io,
+               [state = state_.get(), ms, passed_ms] { state->end_some(ms, passed_ms); });
     state_->changed.wait_for(lock, std::chrono::milliseconds(kDrainLookMs));
+    passed_ms = (state_->clock.monotonic_ns() - from_ns) / 1'000'000;
   }
   return state_->count == 0;
 }

@@ -29,7 +29,7 @@ struct RelayOptions {
 /// While there is no target, or it cannot be reached, a connection waits. It ends with either side,
 /// with its target, and after a silence; who comes too often is turned away (rpc::Newcomers, by
 /// network), and beyond the bound somebody makes room (core::who_leaves, parties are networks). The
-/// target is told first whose connection it is (crypto::proxy_header).
+/// target is told first whose connection it is (core::proxy_header).
 /// Thread-safety: any thread, but start() and the destructor, the owner's.
 class Relay {
  public:
@@ -43,12 +43,16 @@ class Relay {
   /// Ends all connections.
   ~Relay();
 
-  /// Who has another target ends, but who still waits.
+  /// Who has another target ends, but who still waits, and who has yet to be told what the former
+  /// one has said.
   void point_at(Target target);
   /// Accepts nobody any more; the sockets go on listening for whoever else has them.
   void leave_ports();
-  /// Whether all connections have ended in time: each does once its target has had the last word.
-  bool drain(std::int64_t ms);
+  /// Whether all connections have ended in time: `ms` for each port, in the ports' order. Until
+  /// then they end by themselves, or where nothing can be under way: between two calls looks like
+  /// within one. What is left of a port then ends where its target has had the last word, and
+  /// limits::kRelayLastMs later anyhow.
+  bool drain(const std::vector<std::int64_t>& ms);
   std::size_t connections() const;
 
  private:

@@ -8,6 +8,7 @@
 #include <array>
 #include <commensal/base/crypto/proxy_header.hpp>
 #include <commensal/serve/relay/relay.hpp>
+#include <future>
 #include <optional>
 #include <thread>
 
@@ -200,7 +201,18 @@ TEST_F(RelayTest, ASilentConnectionEndsOnceTheTargetHasHadTheLastWord) {
   EXPECT_FALSE(is_ready(is_second ? waits : silent, POLLIN, 600));
 }
 
-TEST_F(RelayTest, LeavesOnceWhatWasAskedIsAnswered) {
+constexpr int kPauseMs = 600;  // longer than any that tells a relay something
+
+/// In a thread of its own, as it waits.
+std::future<bool> begin_draining(Relay& relay, std::int64_t ms) {
+  relay.leave_ports();
+  return std::async(std::launch::async, [&relay, ms] { return relay.drain({0, ms}); });
+}
+
+void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs)); }
+
+// The fault: an answer that paused was cut off where it paused.
+TEST_F(RelayTest, LeavesNobodyWhoMayBeAnsweredYet) {
   start();
   point_at(1, first_);
   const Descriptor client = dial(port_);
@@ -208,14 +220,115 @@ TEST_F(RelayTest, LeavesOnceWhatWasAskedIsAnswered) {
   ASSERT_TRUE(target);
   say(client, "question");
   EXPECT_EQ(hear(*target, 8), "question");
-  relay_->leave_ports();
-  EXPECT_FALSE(relay_->drain(2 * limits::kRelayQuietMs));
-  say(*target, "answer");
-  EXPECT_EQ(hear(client, 6), "answer");
-  EXPECT_TRUE(relay_->drain(kWaitMs));
+  auto drained = begin_draining(*relay_, kWaitMs);
+  for (const char* const part : {"one", "two", "end"}) {
+    pause();
+    say(*target, part);
+    EXPECT_EQ(hear(client, 3), part);
+  }
+  ::shutdown(target->get(), SHUT_WR);
   EXPECT_TRUE(has_ended(client));
+  EXPECT_TRUE(drained.get()) << "as the target has ended";
   const Descriptor late = dial(port_);  // whoever else has the socket takes it
   EXPECT_TRUE(accept(port_));
+}
+
+// The fault: who was slow to read lost what it had not read.
+TEST_F(RelayTest, LeavesNobodyWhoHasYetToReadItsAnswer) {
+  start();
+  point_at(1, first_);
+  const Descriptor client = dial(port_);
+  auto target = accept(first_);
+  ASSERT_TRUE(target);
+  say(client, "question");
+  EXPECT_EQ(hear(*target, 8), "question");
+  const std::string large(32 << 20, 'x');
+  std::jthread answers([&] {
+    say(*target, large);
+    ::shutdown(target->get(), SHUT_WR);
+  });
+  auto drained = begin_draining(*relay_, kWaitMs);
+  pause();
+  EXPECT_EQ(hear(client, large.size() + 1).size(), large.size());
+  EXPECT_TRUE(drained.get());
+}
+
+TEST_F(RelayTest, WhatIsLeftInTheEndLeavesBetweenTwoCallsWhereItCan) {
+  start();
+  point_at(1, first_);
+  const Descriptor client = dial(port_);
+  const auto target = accept(first_);
+  ASSERT_TRUE(target);
+  say(client, "question");
+  EXPECT_EQ(hear(*target, 8), "question");
+  say(*target, "answer");
+  EXPECT_EQ(hear(client, 6), "answer");
+  auto drained = begin_draining(*relay_, 3 * kPauseMs);
+  EXPECT_FALSE(is_ready(client, POLLIN, kPauseMs)) << "nobody knows what is under way";
+  EXPECT_TRUE(drained.get());
+  EXPECT_TRUE(has_ended(client));
+}
+
+TEST_F(RelayTest, EndsWhoIsAtWorkInTheEndAndItsOtherPortsSooner) {
+  const core::Listener other = listen(), behind_other = listen();
+  std::vector<core::Listener> ports;
+  ports.push_back(*core::share(port_));
+  ports.push_back(*core::share(other));
+  relay_ = *Relay::start(ports, clock_);
+  relay_->point_at({1, {address_of(first_), address_of(behind_other)}});
+  const Descriptor client = dial(port_), stream = dial(other);
+  const auto target = accept(first_), behind = accept(behind_other);
+  ASSERT_TRUE(target && behind);
+  for (const Descriptor* const one : {&client, &stream}) say(*one, "question");
+  EXPECT_EQ(hear(*target, 8), "question");
+  EXPECT_EQ(hear(*behind, 8), "question");
+  relay_->leave_ports();
+  auto drained = std::async(std::launch::async, [&] {
+    return relay_->drain({3 * limits::kRelayLastMs, 0});
+  });
+  EXPECT_TRUE(has_ended(stream));
+  EXPECT_FALSE(is_ready(client, POLLIN, 0));
+  EXPECT_TRUE(drained.get());
+  EXPECT_TRUE(has_ended(client));
+}
+
+TEST_F(RelayTest, WhoHasSaidNothingLeavesAtOnce) {
+  start();
+  const Descriptor waits = dial(port_), asks = dial(port_);
+  say(asks, "question");
+  for (int tries = 0; relay_->connections() < 2 && tries < 500; ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  auto drained = begin_draining(*relay_, kWaitMs);
+  EXPECT_TRUE(has_ended(waits));
+  EXPECT_FALSE(is_ready(asks, POLLIN, kPauseMs));
+  point_at(1, first_);  // there is somebody after all
+  const auto target = accept(first_);
+  ASSERT_TRUE(target);
+  EXPECT_EQ(hear(*target, 8), "question");
+  ::shutdown(target->get(), SHUT_WR);
+  EXPECT_TRUE(drained.get());
+}
+
+// The fault: with another target what the former one had said last was lost.
+TEST_F(RelayTest, PassesOnWhatAFormerTargetHasSaidLast) {
+  start();
+  point_at(1, first_);
+  const Descriptor client = dial(port_);
+  const auto target = accept(first_);
+  ASSERT_TRUE(target);
+  say(client, "question");
+  EXPECT_EQ(hear(*target, 8), "question");
+  const std::string large(32 << 20, 'x');
+  std::jthread answers([&] {
+    say(*target, large);
+    ::shutdown(target->get(), SHUT_WR);
+  });
+  ASSERT_TRUE(is_ready(client, POLLIN));
+  point_at(2, second_);
+  pause();
+  EXPECT_EQ(hear(client, large.size() + 1).size(), large.size());
+  EXPECT_TRUE(has_ended(client));
 }
 
 TEST_F(RelayTest, MakesRoomBeyondItsBound) {
