@@ -58,7 +58,11 @@ void declare_signup(CLI::App& app, gateway::GatewayConfig& gateway) {
         gateway.open_signup = *credit;
       },
       "Whoever reaches the gateway may make an account, with so much test money (0: none); four "
-      "at once and one a minute of each network");
+      "at once, one a minute and 32 a day of each network");
+  app.add_option("--open-signups-max", gateway.open_signups_max,
+                 "With --open-signup: accounts that were made so, and are there")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
 }
 
 void declare_observation(CLI::App& app, std::string& metrics, observe::Options& observe) {

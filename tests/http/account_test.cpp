@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <nlohmann/json.hpp>
 
@@ -234,6 +235,40 @@ TEST_F(HttpAccounts, OpenSignUpIsForSoManyOfANetwork) {
   EXPECT_EQ(raw.receive().status, 200);
   raw.send("POST /v1/signup HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\n\r\n{\"name\":\"z\"}");
   EXPECT_EQ(raw.receive().status, 409);
+}
+
+TEST_F(HttpAccounts, OfOneNetworkSoManySignUpInADay) {
+  const auto sign_up = [&](int i, std::uint8_t from) {
+    return ask("POST", "/v1/signup", "", Json({{"name", fmt::format("d{}-{}", from, i)}}).dump(),
+               from)
+        .status;
+  };
+  int made = 0;
+  for (int i = 0; i < 2 * static_cast<int>(limits::kSignUpsPerDay); ++i) {
+    made += sign_up(i, 3) == 201 ? 1 : 0;
+    world_.clock().leap_ms(61'000);
+  }
+  EXPECT_GE(made, limits::kSignUpsPerDay);
+  EXPECT_LE(made, limits::kSignUpsPerDay + 3) << "in an hour";
+  EXPECT_EQ(sign_up(0, 4), 201);
+}
+
+TEST_F(HttpAccounts, AreListedInPages) {
+  for (const char* name : {"zoe", "carl"}) {
+    ASSERT_EQ(post("/v1/accounts", world_.root, {{"name", name}}).status, 201);
+  }
+  const auto page = [&](const std::string& query) {
+    const Json listed = ask("GET", "/v1/accounts" + query, world_.root).json["accounts"];
+    std::string all;
+    for (const Json& one : listed) all += one["name"].get<std::string>() + " ";
+    return all;
+  };
+  EXPECT_EQ(page("?count=2"), "alice bob ");
+  EXPECT_EQ(page("?count=2&after=bob"), "carl root ");
+  EXPECT_EQ(page("?after=root"), "zoe ");
+  EXPECT_EQ(page("?after=zoe"), "");
+  for (const char* query : {"?count=0", "?count=257", "?count=x"})
+    EXPECT_EQ(ask("GET", std::string("/v1/accounts") + query, world_.root).status, 400) << query;
 }
 
 TEST(HttpAccountsClosed, NobodySignsUpUninvited) {

@@ -81,12 +81,15 @@ Result<int> remove_account(const AccountArguments& options, client::Client& clie
 }
 
 Result<int> list(const AccountArguments& options, client::Client& client) {
+  COMMENSAL_ASSIGN(const std::vector<client::AccountInfo> accounts, client.accounts());
   if (options.json) {
-    COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/accounts"));
-    fmt::print("{}\n", text);
+    Json all = Json::array();
+    for (const client::AccountInfo& account : accounts) {
+      all.push_back({{"name", account.name}, {"role", account.role}});
+    }
+    fmt::print("{}\n", Json({{"accounts", std::move(all)}}).dump());
     return 0;
   }
-  COMMENSAL_ASSIGN(const std::vector<client::AccountInfo> accounts, client.accounts());
   for (const client::AccountInfo& account : accounts) print_account(account);
   return 0;
 }

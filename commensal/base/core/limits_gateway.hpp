@@ -29,6 +29,10 @@ inline constexpr std::size_t kClaimsListedMax = 100;    // likewise, each priced
 inline constexpr int kModelPagesMax = 1000;             // that a client reads
 inline constexpr std::size_t kModelVersionsMax = 1000;  // of one model
 inline constexpr std::size_t kTokensMax = 64;           // of one account
+inline constexpr std::size_t kAccountsListedMax = 256;  // in one answer
+inline constexpr int kAccountPagesMax = 10'000;         // that a client reads
+// Accounts that were made uninvited, and are there: where anybody may make one.
+inline constexpr std::size_t kOpenSignUpsMax = 10'000;
 inline constexpr std::size_t kInvitationsMax = 1024;
 inline constexpr std::size_t kModelGrantsMax = 256;          // accounts that may use one model
 inline constexpr std::size_t kOperatorActsMax = 1 << 16;     // rows that are kept about operators

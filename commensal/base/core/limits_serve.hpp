@@ -30,6 +30,7 @@ inline constexpr std::size_t kStrangerAnswerBytes = 16 << 10;  // of an answer c
 // Accounts that who is not invited makes, where that is open: of one network, of all.
 inline constexpr double kSignUpsAtOnce = 4;
 inline constexpr double kSignUpsPerSecond = 1.0 / 60;
+inline constexpr double kSignUpsPerDay = 32;  // of one network
 inline constexpr double kSignUpsAllAtOnce = 256;
 inline constexpr double kSignUpsAllPerSecond = 1;
 // Handshakes of TLS, some 0.3 ms of a processor each: at once, then a second, of all.

@@ -252,8 +252,17 @@ core::Result<void> Client::remove_account(const std::string& name) {
 }
 
 core::Result<std::vector<AccountInfo>> Client::accounts() {
-  COMMENSAL_ASSIGN(const core::Bytes body, get("/v1/accounts"));
-  return read_accounts(body);
+  std::vector<AccountInfo> all;
+  for (int i = 0; i < limits::kAccountPagesMax; ++i) {
+    const std::string after = all.empty() ? "" : "&after=" + escape(all.back().name);
+    COMMENSAL_ASSIGN(const core::Bytes body, get(fmt::format("/v1/accounts?count={}{}",
+                                                             limits::kAccountsListedMax, after)));
+    COMMENSAL_ASSIGN(std::vector<AccountInfo> page, read_accounts(body));
+    if (page.empty()) return all;
+    if (!all.empty() && page.front().name <= all.back().name) break;
+    std::ranges::move(page, std::back_inserter(all));
+  }
+  return core::fail(ErrorCode::kDataLoss, "the gateway's list of accounts does not end");
 }
 
 core::Result<AccountInfo> Client::who_am_i() {

@@ -12,8 +12,9 @@ namespace {
 
 using core::ErrorCode;
 
-constexpr std::string_view kAccountSpace = "accounts";         // name -> record
-constexpr std::string_view kFormerSpace = "accounts_removed";  // name -> nothing
+constexpr std::string_view kAccountSpace = "accounts";              // name -> record
+constexpr std::string_view kFormerSpace = "accounts_removed";       // name -> nothing
+constexpr std::string_view kUninvitedSpace = "accounts_uninvited";  // likewise
 
 constexpr std::size_t kKnownMax = 65'536;  // tokens, in memory
 
@@ -73,7 +74,23 @@ core::Result<std::string> Accounts::create(const std::string& name, Role role,
   made.writes.push_back({std::string(kAccountSpace), bytes_of(name), std::move(row)});
   std::ranges::move(with, std::back_inserter(made.writes));
   COMMENSAL_TRY(store_.apply(made.writes));
+  if (names_) names_->insert_or_assign(name, Kept{role});
   return std::move(made.text);
+}
+
+core::Result<std::string> Accounts::create_uninvited(const std::string& name, std::size_t most,
+                                                     core::Store::Batch with) {
+  COMMENSAL_TRY(open());
+  if (uninvited_ >= most) {
+    return core::fail(ErrorCode::kResourceExhausted,
+                      "{} accounts were made here uninvited, the most: ask for an invitation",
+                      uninvited_);
+  }
+  with.push_back({std::string(kUninvitedSpace), bytes_of(name), core::Bytes{1}});
+  COMMENSAL_ASSIGN(std::string token, create(name, Role::kConsumer, std::move(with)));
+  names_->at(name).is_uninvited = true;
+  ++uninvited_;
+  return token;
 }
 
 core::Result<std::string> Accounts::make_token(const std::string& name, const TokenTerms& terms) {
@@ -109,7 +126,14 @@ core::Result<void> Accounts::remove(const std::string& name) {
   forget(name);
   batch.push_back({std::string(kAccountSpace), bytes_of(name), {}});
   batch.push_back({std::string(kFormerSpace), bytes_of(name), core::Bytes{1}});
-  return store_.apply(batch);
+  batch.push_back({std::string(kUninvitedSpace), bytes_of(name), {}});
+  COMMENSAL_TRY(store_.apply(batch));
+  if (!names_) return {};
+  const auto gone = names_->find(name);
+  if (gone == names_->end()) return {};
+  if (gone->second.is_uninvited) --uninvited_;
+  names_->erase(gone);
+  return {};
 }
 
 core::Result<Pass> Accounts::authenticate(std::string_view token) {
@@ -156,8 +180,9 @@ core::Result<Pass> Accounts::read_token(const core::Digest& hash) {
   return Pass{*std::move(account), std::move(token)};
 }
 
-core::Result<std::vector<Account>> Accounts::list() {
-  std::vector<Account> accounts;
+core::Result<void> Accounts::open() {
+  if (names_) return {};
+  Names names;
   core::Result<void> status;
   COMMENSAL_TRY(store_.scan(kAccountSpace, {}, [&](core::ByteView, core::ByteView value) {
     auto account = protocol::decode_stored<Account>(value);
@@ -165,10 +190,30 @@ core::Result<std::vector<Account>> Accounts::list() {
       status = tl::unexpected(std::move(account).error());
       return false;
     }
-    accounts.push_back(*std::move(account));
+    names.insert_or_assign(std::move(account->name), Kept{account->role});
     return true;
   }));
   COMMENSAL_TRY(status);
+  std::size_t uninvited = 0;
+  COMMENSAL_TRY(store_.scan(kUninvitedSpace, {}, [&](core::ByteView key, core::ByteView) {
+    const auto found = names.find(core::as_text(key));
+    if (found == names.end()) return true;
+    found->second.is_uninvited = true;
+    ++uninvited;
+    return true;
+  }));
+  names_ = std::move(names);
+  uninvited_ = uninvited;
+  return {};
+}
+
+core::Result<std::vector<Account>> Accounts::list(std::string_view after, std::size_t count) {
+  COMMENSAL_TRY(open());
+  std::vector<Account> accounts;
+  auto next = names_->upper_bound(after);
+  for (; next != names_->end() && accounts.size() < count; ++next) {
+    accounts.push_back({next->first, next->second.role});
+  }
   return accounts;
 }
 

@@ -73,6 +73,56 @@ TEST(Accounts, NewTokensEndOldOnesAndRemovedNamesStayTaken) {
     EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
 }
 
+TEST(Accounts, AreListedInPages) {
+  store::MemoryStore store;
+  core::CounterRng rng(1);
+  core::ManualClock clock;
+  Accounts accounts(store, rng, clock);
+  for (const char* name : {"eve", "alice", "dave", "bob"}) {
+    ASSERT_TRUE(accounts.create(name, Role::kConsumer));
+  }
+  const auto names = [](const core::Result<std::vector<Account>>& page) {
+    std::string all;
+    for (const Account& account : *page) all += account.name + " ";
+    return all;
+  };
+  EXPECT_EQ(names(accounts.list({}, 3)), "alice bob dave ");
+  EXPECT_EQ(names(accounts.list("dave", 3)), "eve ");
+  EXPECT_EQ(names(accounts.list("eve", 3)), "");
+  // Also what has changed since they were read.
+  ASSERT_TRUE(accounts.create("carol", Role::kAuditor));
+  ASSERT_TRUE(accounts.remove("bob"));
+  EXPECT_EQ(names(accounts.list("alice", 2)), "carol dave ");
+  EXPECT_EQ(accounts.list("bob", 1)->front().role, Role::kAuditor);
+}
+
+// The fault: whoever could reach a gateway with open sign-up could make accounts without end.
+TEST(Accounts, ThoseThatWereMadeUninvitedAreSoMany) {
+  store::MemoryStore store;
+  core::CounterRng rng(1);
+  core::ManualClock clock;
+  std::optional<Accounts> accounts;
+  accounts.emplace(store, rng, clock);
+  const auto make = [&](const char* name) {
+    const auto made = accounts->create_uninvited(name, 2, {});
+    return made ? "" : core::name_of(made.error().code);
+  };
+  ASSERT_TRUE(accounts->create("root", Role::kOperator));
+  EXPECT_EQ(make("alice"), "");
+  EXPECT_EQ(make("alice"), core::name_of(ErrorCode::kAlreadyExists));
+  EXPECT_EQ(make("bob"), "");
+  EXPECT_EQ(make("carol"), core::name_of(ErrorCode::kResourceExhausted));
+  EXPECT_FALSE(*accounts->find("carol"));
+  ASSERT_TRUE(accounts->create("invited", Role::kConsumer));
+  accounts.emplace(store, rng, clock);  // they are counted after a restart
+  EXPECT_EQ(make("carol"), core::name_of(ErrorCode::kResourceExhausted));
+  ASSERT_TRUE(accounts->remove("invited"));
+  EXPECT_EQ(make("carol"), core::name_of(ErrorCode::kResourceExhausted));
+  ASSERT_TRUE(accounts->remove("alice"));
+  EXPECT_EQ(make("carol"), "");
+  EXPECT_EQ(make("dave"), core::name_of(ErrorCode::kResourceExhausted));
+}
+
 TEST(Accounts, TheStoreHoldsNoToken) {
   store::MemoryStore store;
   core::CounterRng rng(1);

@@ -7,6 +7,7 @@
 #include <commensal/trade/pay/ledger/draws.hpp>
 #include <commensal/trade/pay/ledger/tickets.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
+#include <iterator>
 
 namespace commensal::gateway {
 
@@ -237,7 +238,7 @@ ReceiptBook& Gateway::receipts() { return state_->book; }
 crypto::Address Gateway::address() const { return state_->deps.key.address(); }
 
 core::Result<NewAccount> Gateway::create_account(const std::string& name, Role role) {
-  COMMENSAL_ASSIGN(std::string token, accounts().create(name, role));
+  COMMENSAL_ASSIGN(std::string token, accounts().create(name, role, state_->test_money.owe(name)));
   const auto credit = state_->test_money.give_credit(name);
   state_->events.report(credit);  // it may have more at the next start
   return NewAccount{std::move(token), credit.value_or(protocol::Amount())};
@@ -245,7 +246,8 @@ core::Result<NewAccount> Gateway::create_account(const std::string& name, Role r
 
 core::Result<NewAccount> Gateway::sign_up(const std::string& name, std::string_view code) {
   Invitations::Use use;
-  if (!code.empty()) {
+  const bool is_invited = !code.empty();
+  if (is_invited) {
     COMMENSAL_ASSIGN(use, state_->invitations.use(code));
   } else if (state_->config.open_signup) {
     use.credit = *state_->config.open_signup;
@@ -254,9 +256,15 @@ core::Result<NewAccount> Gateway::sign_up(const std::string& name, std::string_v
                       "accounts are for who is invited here: send the invitation's code");
   }
   use.writes.push_back(TestMoney::promise(name, use.credit));
+  std::ranges::move(state_->test_money.owe(name), std::back_inserter(use.writes));
+  const auto create = [&] {
+    return is_invited ? accounts().create(name, Role::kConsumer, std::move(use.writes))
+                      : accounts().create_uninvited(name, state_->config.open_signups_max,
+                                                    std::move(use.writes));
+  };
   NewAccount made;
   COMMENSAL_TRY(state_->store.together([&]() -> core::Result<void> {
-    COMMENSAL_ASSIGN(made.token, accounts().create(name, Role::kConsumer, std::move(use.writes)));
+    COMMENSAL_ASSIGN(made.token, create());
     const auto credit = state_->test_money.give_credit(name);
     state_->events.report(credit);  // as above
     made.credit = credit.value_or(protocol::Amount());

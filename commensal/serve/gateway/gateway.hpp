@@ -50,6 +50,7 @@ struct GatewayConfig {
   QuotaConfig quotas;
   /// Test credit of who makes an account uninvited; none: nobody may.
   std::optional<protocol::Amount> open_signup;
+  std::size_t open_signups_max = limits::kOpenSignUpsMax;  // such accounts, at a time
   std::size_t acts_kept_max = limits::kOperatorActsMax;  // rows of what operators did
 };
 
@@ -130,8 +131,8 @@ class Gateway final : public rpc::GatewayPort {
   /// With credit where test money is granted. Durable when it returns. Errors: Accounts::create's.
   core::Result<NewAccount> create_account(const std::string& name, Role role);
   /// A consumer's, by the code of an invitation, or without one ("") where anybody may. Durable
-  /// when it returns. Errors: Accounts::create's, kPermissionDenied (the invitation, or that there
-  /// is none).
+  /// when it returns. Errors: Accounts::create's and create_uninvited's, kPermissionDenied (the
+  /// invitation, or that there is none).
   core::Result<NewAccount> sign_up(const std::string& name, std::string_view code);
   /// `terms`: as Invitations::make. Errors: its, kFailedPrecondition (credit, where no test money
   /// is granted).

@@ -17,6 +17,7 @@ bool convicts(AuditState state) { return state == AuditState::kMismatched; }
 // between a verdict and what follows from it is made good here.
 core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(bank.open());
+  COMMENSAL_TRY(accounts.open());
   COMMENSAL_TRY(test_money.open(accounts));
   COMMENSAL_TRY(lottery.open());
   COMMENSAL_TRY(book.open());

@@ -17,8 +17,13 @@ class TestMoney {
       : store_(store), bank_(bank), config_(config) {}
 
   /// Reads how many keys have got a stake; gives credit to accounts that were made without, and
-  /// have nothing: as much as promise() said, or what is usual. Errors: kDataLoss, the ledger's.
+  /// have nothing: as much as promise() said, or what is usual. It looks at those alone that are
+  /// owed some, but where money was not granted before: then at all. Errors: kDataLoss, the
+  /// ledger's.
   core::Result<void> open(Accounts& accounts);
+  /// What is written with an account that is to get credit, so that open() finds it if the gateway
+  /// ends before give_credit().
+  core::Store::Batch owe(const std::string& account) const;
   /// What is written with an account that shall have this much instead of what is usual, so that it
   /// gets neither more nor less if the gateway ends before give_credit().
   static core::Store::Write promise(const std::string& account, const protocol::Amount& amount);
@@ -32,6 +37,11 @@ class TestMoney {
   core::Result<void> give_stake(const crypto::Address& provider);
 
  private:
+  core::Result<void> settle(Accounts& accounts, const std::string& account);
+  core::Result<void> settle_all(Accounts& accounts);
+  core::Result<void> settle_owed(Accounts& accounts);
+  core::Result<void> owe_no_more(const std::string& account);
+  bool has_some(const std::string& account) const;
   core::Result<protocol::Amount> credit_of(const std::string& account);
   protocol::Amount balance(const crypto::Address& owner, ledger::AccountKind kind) const {
     return bank_.state().balance(owner, kind);

@@ -26,10 +26,11 @@ class TestMoneyOf : public ::testing::Test {
     config.test = {true, is_granted_, Amount(300)};
     config.rules.credit_cap = Amount(700);
     money_.reset();
+    accounts_.emplace(store_, pair_.rng(), clock_);
     bank_.emplace(store_, clock_, pair_.gateway_key, config.rules);
     ASSERT_TRUE(bank_->open());
     money_.emplace(store_, *bank_, config);
-    ASSERT_TRUE(money_->open(accounts_));
+    ASSERT_TRUE(money_->open(*accounts_));
   }
   std::uint64_t has(const crypto::Address& owner, AccountKind kind) const {
     return bank_->state().balance(owner, kind).low();
@@ -52,7 +53,7 @@ class TestMoneyOf : public ::testing::Test {
   core::ManualClock clock_;
   store::MemoryStore disk_;
   store::JointStore store_{disk_};
-  Accounts accounts_{store_, pair_.rng(), clock_};
+  std::optional<Accounts> accounts_;
   std::optional<Bank> bank_;
   std::optional<TestMoney> money_;
 };
@@ -71,8 +72,8 @@ TEST_F(TestMoneyOf, AnAccountGetsCreditOnceAsFarAsTheCapGoes) {
 }
 
 TEST_F(TestMoneyOf, AccountsThatWereMadeWithoutGetItAtTheNextStart) {
-  ASSERT_TRUE(accounts_.create("alice", Role::kConsumer));
-  ASSERT_TRUE(accounts_.create("rich", Role::kConsumer));
+  ASSERT_TRUE(accounts_->create("alice", Role::kConsumer, money_->owe("alice")));
+  ASSERT_TRUE(accounts_->create("rich", Role::kConsumer, money_->owe("rich")));
   ASSERT_TRUE(
       bank_->submit(ledger::Deposit{bank_->address_of("rich"), Amount(5), core::Digest{1}}));
   ASSERT_TRUE(bank_->commit());
@@ -81,11 +82,58 @@ TEST_F(TestMoneyOf, AccountsThatWereMadeWithoutGetItAtTheNextStart) {
   EXPECT_EQ(credit_of("rich"), 0u);
 }
 
+// The fault: each start looked at all accounts, however many there were.
+TEST_F(TestMoneyOf, AStartLooksAtThoseAloneThatAreOwedSomething) {
+  ASSERT_TRUE(accounts_->create("alice", Role::kConsumer, money_->owe("alice")));
+  ASSERT_TRUE(accounts_->create("spent", Role::kConsumer, money_->owe("spent")));
+  EXPECT_EQ(*money_->give_credit("spent"), Amount(300));
+  ASSERT_TRUE(accounts_->create("gone", Role::kConsumer, money_->owe("gone")));
+  ASSERT_TRUE(accounts_->remove("gone"));
+  // Nobody reads it, as nobody owes it anything.
+  ASSERT_TRUE(disk_.apply({{"accounts", {'z'}, core::Bytes{1, 2, 3}}}));
+  start();
+  EXPECT_EQ(credit_of("alice"), 300u);
+  EXPECT_EQ(credit_of("spent"), 300u);
+  EXPECT_EQ(credit_of("gone"), 0u);
+  std::size_t owed = 0;
+  ASSERT_TRUE(disk_.scan("test_owed", {}, [&](core::ByteView, core::ByteView) {
+    ++owed;
+    return true;
+  }));
+  EXPECT_EQ(owed, 0u);
+}
+
+TEST_F(TestMoneyOf, WhoHadNoRoomIsOwedItsCreditStill) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    ASSERT_TRUE(accounts_->create(name, Role::kConsumer, money_->owe(name)));
+    EXPECT_TRUE(money_->give_credit(name));
+  }
+  EXPECT_EQ(credit_of("c"), 100u);
+  EXPECT_EQ(credit_of("d") + credit_of("e"), 0u);
+  std::size_t owed = 0;
+  start();
+  ASSERT_TRUE(disk_.scan("test_owed", {}, [&](core::ByteView, core::ByteView) {
+    ++owed;
+    return true;
+  }));
+  EXPECT_EQ(owed, 2u);
+}
+
+TEST_F(TestMoneyOf, WhoCameWhileNothingWasGrantedGetsItOnceSomethingIs) {
+  is_granted_ = false;
+  start();
+  ASSERT_TRUE(accounts_->create("alice", Role::kConsumer, money_->owe("alice")));
+  EXPECT_EQ(*money_->give_credit("alice"), Amount());
+  is_granted_ = true;
+  start();
+  EXPECT_EQ(credit_of("alice"), 300u);
+}
+
 TEST_F(TestMoneyOf, WhoWasPromisedAnotherSumGetsThat) {
   for (const auto& [name, units] : {std::pair("more", 350), {"less", 20}, {"none", 0}}) {
-    ASSERT_TRUE(
-        accounts_.create(name, Role::kConsumer,
-                         {TestMoney::promise(name, Amount(static_cast<std::uint64_t>(units)))}));
+    core::Store::Batch with = money_->owe(name);
+    with.push_back(TestMoney::promise(name, Amount(static_cast<std::uint64_t>(units))));
+    ASSERT_TRUE(accounts_->create(name, Role::kConsumer, std::move(with)));
   }
   EXPECT_EQ(*money_->give_credit("more"), Amount(350));
   start();  // it ended before the others had theirs

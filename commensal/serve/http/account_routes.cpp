@@ -78,8 +78,11 @@ Response remove_account(Gateway& gateway, const Call& call, Act& act) {
   return json_response(fmt::format(R"({{"name":{},"removed":true}})", json_quote(name)));
 }
 
-Response list_accounts(Gateway& gateway, const Call&) {
-  const auto accounts = gateway.accounts().list();
+/// ?count=N&after=NAME: by name.
+Response list_accounts(Gateway& gateway, const Call& call) {
+  const auto count = count_in(call, "count", limits::kAccountsListedMax);
+  if (!count) return error_response(count.error());
+  const auto accounts = gateway.accounts().list(query_of(call, "after"), *count);
   if (!accounts) return error_response(accounts.error());
   return json_response(accounts_json(*accounts));
 }

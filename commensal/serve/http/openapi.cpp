@@ -82,7 +82,7 @@ constexpr About kAbout[] = {
     {"DELETE /v1/aliases/{alias}", "Forget a name"},
     {"GET /v1/account", "Who I am"},
     {"POST /v1/accounts", "Create an account"},
-    {"GET /v1/accounts", "All accounts"},
+    {"GET /v1/accounts", "Accounts by name, a page of them"},
     {"DELETE /v1/accounts/{account}", "End an account"},
     {"POST /v1/account/token", "A new token in place of all one's own"},
     {"POST /v1/accounts/{account}/token", "A new token in place of all of an account"},

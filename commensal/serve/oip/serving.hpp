@@ -39,13 +39,18 @@ class Strangers {
   /// It makes itself an account, uninvited; false where it, or all together, have too often.
   bool sign_up(const std::string& party, std::int64_t now_ns) {
     const std::lock_guard lock(mutex_);
-    return sign_ups_.take(party, now_ns) && all_sign_ups_.take(0, now_ns);
+    return sign_ups_.take(party, now_ns) && all_sign_ups_.take(0, now_ns) &&
+           daily_sign_ups_.take(party, now_ns);
   }
 
  private:
+  static constexpr double kDayS = 86'400;
+
   std::mutex mutex_;
   core::Rates<std::string> sign_ups_{limits::kSignUpsPerSecond,
                                      limits::kSignUpsAtOnce / limits::kSignUpsPerSecond};
+  // Of those that the others have let by, which are few.
+  core::Rates<std::string> daily_sign_ups_{limits::kSignUpsPerDay / kDayS, kDayS};
   core::Rates<int> all_sign_ups_{limits::kSignUpsAllPerSecond,
                                  limits::kSignUpsAllAtOnce / limits::kSignUpsAllPerSecond};
   core::Rates<std::string> rates_{
