@@ -109,6 +109,34 @@ TEST_F(Database, AGatewayThatIsToldToStopFailsNobody) {
   EXPECT_TRUE(later.receipt(answer->receipt));
 }
 
+// The fault: it cut off the stream of a provider that was at work, and answers that had paused.
+TEST_F(Database, ARelayThatIsToldToStopFailsNobody) {
+  start_gateway({"--lease-ms", "60000"});
+  {
+    auto client = connect();
+    push(client);
+  }
+  const std::string http = free_port(), providers = free_port();
+  const auto relay = start_second(http, providers);
+  provider_port_ = providers;
+  http_port_ = http;
+  const auto provider = start_provider("p");
+  core::Result<client::Answer> answer = core::fail(core::ErrorCode::kInternal, "none");
+  {
+    auto client = connect();
+    insist(client, 1);
+    provider->signal(SIGSTOP);
+    std::jthread asks([&] { answer = client.infer("operator/digits", 0, picture(2)); });
+    pause_ms(300);
+    relay->signal(SIGTERM);
+    pause_ms(1'500);
+    provider->signal(SIGCONT);
+    asks.join();
+  }
+  EXPECT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(relay->wait(), 0);
+}
+
 TEST_F(Database, AGatewayThatWasAsleepEndsWhenAnotherHasTakenOver) {
   start_gateway({"--lease-ms", "1000"});
   auto client = connect();

@@ -29,7 +29,7 @@ struct RelayOptions {
 /// While there is no target, or it cannot be reached, a connection waits. It ends with either side,
 /// with its target, and after a silence; who comes too often is turned away (rpc::Newcomers, by
 /// network), and beyond the bound somebody makes room (core::who_leaves, parties are networks). The
-/// target is told first whose connection it is (core::proxy_header).
+/// target is told first whose connection it is (crypto::proxy_header).
 /// Thread-safety: any thread, but start() and the destructor, the owner's.
 class Relay {
  public:
