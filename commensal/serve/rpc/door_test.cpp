@@ -92,10 +92,10 @@ class DoorTest : public ::testing::Test {
     });
   }
   /// Whose peers may know this.
-  void open_to_relays(const std::string& secret) {
+  void open_to_relays(const std::string& secret, std::int64_t stranger_ms = 60'000) {
     core::Listener listener = *core::listen_on({"127.0.0.1", 0});
     listener.relays = {.current = secret};
-    door = *Door::open("127.0.0.1:0", {.stranger_ms = 2'000}, &listener);
+    door = *Door::open("127.0.0.1:0", {.stranger_ms = stranger_ms}, &listener);
     door->begin([this](int, int accepted) {
       const std::lock_guard lock(mutex_);
       taken_.emplace_back(accepted);
@@ -285,7 +285,7 @@ std::string grpc_name(const std::string& name) {
 // It knows whose a connection is before whatever speaks behind it sees a byte.
 TEST_F(DoorTest, BelievesARelayThatKnowsTheSecret) {
   using Way = Door::Origin::Way;
-  open_to_relays("secret");
+  open_to_relays("secret", 2'000);
   const auto [direct, direct_name] = dial();
   say(direct, 1);
   wait_for(1);
