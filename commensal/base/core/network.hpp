@@ -35,8 +35,8 @@ std::vector<std::string> endpoints_of(std::string_view list);
 
 /// By which gateways know each other. Times are Clock::wall_ms().
 struct RelaySecrets {
-  std::string current;  // "": there are no relays
-  std::string former;   // believed too, until then; "": none
+  std::string current = {};  // "": there are no relays
+  std::string former = {};   // believed too, until then; "": none
   std::int64_t former_until_ms = 0;
 };
 

@@ -84,6 +84,7 @@ TEST(Newcomers, WhoIsPunishedIsKeptOutForEightSeconds) {
 /// A port of 127.0.0.1 whose connections nothing speaks behind.
 class DoorTest : public ::testing::Test {
  protected:
+  void TearDown() override { door.reset(); }  // before what it gives to
   void open(const DoorBounds& bounds) {
     door = *Door::open("localhost:0", bounds);
     door->begin([this](int, int accepted) {
