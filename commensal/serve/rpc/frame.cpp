@@ -37,9 +37,12 @@ class FrameWriter {
       made_.tensors.push_back(encoded(value));
     }
   }
-  /// At the end, of what earlier versions had not: where it is absent, nothing is written.
+  /// At the end, of what earlier versions had not: where it is absent, nothing is written, nor
+  /// behind it.
   template <class T>
   void tail(std::string_view name, const std::optional<T>& value) {
+    core::check(!value || !is_over_, "what stands behind something absent");
+    is_over_ = !value;
     if (value) field(name, *value);
   }
   Outgoing take() && { return std::move(made_); }
@@ -47,6 +50,7 @@ class FrameWriter {
  private:
   Writer head_;
   Outgoing made_;
+  bool is_over_ = false;
 };
 
 wire::Frame whole(Outgoing message) {

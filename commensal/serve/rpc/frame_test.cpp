@@ -196,7 +196,8 @@ void refuse_bent(const std::vector<Message>& all) {
     longer.mutable_head()->push_back('\0');
     EXPECT_THAT(refusal<Message>(std::move(longer)),
                 HasSubstr(kind == protocol::NounKind::kOffer ? "offer.batching.wait_us: truncated"
-                                                             : ": 1 bytes left over"));
+                          : kind == protocol::NounKind::kCommit ? "commit.runs: truncated"
+                                                                : ": 1 bytes left over"));
     wire::Frame more = frame;
     more.add_tensors("");
     EXPECT_THAT(refusal<Message>(std::move(more)), HasSubstr(": 1 tensors left over"));
@@ -375,7 +376,7 @@ TEST(FrameOf, ProvidersListNoMoreThanIsHandledAtOnce) {
   EXPECT_FALSE(protocol::decode<Hello>(protocol::encode(hello)));
   Commit commit;
   commit.items.resize(limits::kCommitsMax + 1);
-  EXPECT_FALSE(protocol::decode<Commit>(protocol::encode(commit)));
+  EXPECT_FALSE(from_frame<ToGateway>(to_frame(ToGateway(commit))));
   Claims claims;
   claims.items.resize(limits::kClaimsMax + 1);
   EXPECT_FALSE(protocol::decode<Claims>(protocol::encode(claims)));

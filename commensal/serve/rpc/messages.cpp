@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <commensal/base/core/limits_observe.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/rpc/messages.hpp>
@@ -20,6 +21,20 @@ core::Result<void> check_name(std::string_view field, const std::string& name) {
     return core::fail(core::ErrorCode::kInvalidArgument, "{} is not one line", field);
   }
   return {};
+}
+
+using Version = std::array<std::uint32_t, 3>;
+
+bool is_from(const Version& least, std::string_view version) {
+  Version parts = {};
+  const char* at = version.data();
+  const char* const end = at + version.size();
+  for (std::uint32_t& part : parts) {
+    at = std::from_chars(at, end, part).ptr;
+    if (at == end || *at != '.') break;
+    ++at;
+  }
+  return parts >= least;
 }
 
 /// What is handled in one turn of the gateway's loop.
@@ -46,17 +61,18 @@ core::Result<void> Batching::validity() const {
   return {};
 }
 
-bool knows_batching(std::string_view version) {
-  std::array<std::uint32_t, 3> parts = {};
-  const char* at = version.data();
-  const char* const end = at + version.size();
-  for (std::uint32_t& part : parts) {
-    at = std::from_chars(at, end, part).ptr;
-    if (at == end || *at != '.') break;
-    ++at;
+core::Result<void> RequestName::validity() const {
+  for (const std::string* const text : {&id, &trace_id}) {
+    if (text->size() <= limits::kRequestIdBytesMax && protocol::is_line(*text)) continue;
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "request: a name of {} bytes, expected one line of at most {}", text->size(),
+                      limits::kRequestIdBytesMax);
   }
-  return parts >= std::array<std::uint32_t, 3>{0, 1, 1};
+  return {};
 }
+
+bool knows_batching(std::string_view version) { return is_from({0, 1, 1}, version); }
+bool knows_requests(std::string_view version) { return is_from({0, 1, 2}, version); }
 
 core::Result<void> Hello::validity() const {
   COMMENSAL_TRY(check_name("name", name));
@@ -69,7 +85,15 @@ core::Result<void> Load::validity() const {
 }
 
 core::Result<void> Commit::validity() const {
-  return check_count("commitments", items.size(), limits::kCommitsMax);
+  COMMENSAL_TRY(check_count("commitments", items.size(), limits::kCommitsMax));
+  if (!runs) return {};
+  const bool rises =
+      std::ranges::adjacent_find(*runs, std::greater_equal<>(), &Run::item) == runs->end();
+  const bool is_last = runs->empty() || runs->back().item < items.size();
+  const auto is_run = [](const Run& run) { return run.tasks > 0 && run.rows > 0; };
+  if (rises && is_last && std::ranges::all_of(*runs, is_run)) return {};
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "runs: expected tasks and rows, each run with an item of its own, in order");
 }
 
 core::Result<void> Claims::validity() const {

@@ -138,12 +138,27 @@ struct Batching {
   std::uint32_t rows_max = 0;            // of all of them together
   std::vector<std::uint32_t> preferred;  // numbers of rows that wait for no more; rising
 
+  /// With as many as there are, and without waiting: as if nothing were said.
+  static Batching any() { return {.rows_max = 0xffffffff, .preferred = {}}; }
   bool operator==(const Batching&) const = default;
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("wait_us", self.wait_us);
     archive.field("rows_max", self.rows_max);
     archive.field("preferred", self.preferred);
+  }
+  core::Result<void> validity() const;
+};
+/// What its consumer's request is called at the gateway: for logs, and nothing else.
+struct RequestName {
+  std::string id;
+  std::string trace_id;  // of W3C's traceparent
+
+  bool operator==(const RequestName&) const = default;
+  template <class Archive, class Self>
+  static void fields(Archive& archive, Self& self) {
+    archive.field("id", self.id);
+    archive.field("trace_id", self.trace_id);
   }
   core::Result<void> validity() const;
 };
@@ -158,6 +173,8 @@ struct Offer {
   core::Digest value{};
   std::uint64_t ops_max = limits::kStepOpsMax;  // the compute budget of each step
   std::optional<Batching> batching = {};  // for who knows_batching(); absent: nothing is written
+  /// For who knows_requests(), behind a batching; whoever gets one may send Commit::runs.
+  std::optional<RequestName> request = {};
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -169,6 +186,7 @@ struct Offer {
     archive.field("value", self.value);
     archive.field("ops_max", self.ops_max);
     archive.tail("batching", self.batching);
+    archive.tail("request", self.request);
   }
 };
 /// Compute this step of a job that was offered on this stream.
@@ -332,11 +350,30 @@ struct Commit {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kCommit;
 
   using Item = receipt::Commit;
+  /// A run of a model, told of with one of the items that it was for.
+  struct Run {
+    std::uint32_t item = 0;   // which, from 0
+    std::uint32_t tasks = 0;  // that it was for
+    std::uint64_t rows = 0;   // of all of them together, as their inputs' first dimensions say
+    std::uint64_t took_ns = 0;
+
+    bool operator==(const Run&) const = default;
+    template <class Archive, class Self>
+    static void fields(Archive& archive, Self& self) {
+      archive.field("item", self.item);
+      archive.field("tasks", self.tasks);
+      archive.field("rows", self.rows);
+      archive.field("took_ns", self.took_ns);
+    }
+  };
   std::vector<Item> items;  // limits::kCommitsMax
+  /// Those that were not told of before, items rising; absent: it is not said.
+  std::optional<std::vector<Run>> runs = {};
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("items", self.items);
+    archive.tail("runs", self.runs);
   }
   core::Result<void> validity() const;
 };
@@ -381,6 +418,8 @@ using ToGateway =
 /// Whether a provider of this version (Hello::version) takes an Offer with Batching: those before
 /// 0.1.1 refuse it.
 bool knows_batching(std::string_view version);
+/// Likewise one with a request's name: those before 0.1.2 do.
+bool knows_requests(std::string_view version);
 
 /// What a gateway signs to show that it holds the key of `gateway` and ends this channel itself.
 core::Digest challenge_digest(const core::Digest& nonce, const crypto::Address& gateway,
