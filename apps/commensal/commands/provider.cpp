@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <apps/commensal/host_options.hpp>
+#include <apps/commensal/job_log.hpp>
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/money_options.hpp>
 #include <apps/commensal/provider_log.hpp>
@@ -42,6 +43,7 @@ struct ProviderArguments {
   HostOptions host;
   std::string metrics;  // where they are served; empty: nowhere
   bool plain_metrics = false;
+  bool log_jobs = false;
   StatusOptions status;
   TuneOptions tune;
   const CLI::App* app = nullptr;
@@ -158,6 +160,9 @@ Result<int> run(ProviderArguments& options) {
   guest::GuestProcess guest(std::move(own));
   COMMENSAL_TRY(guest.join());
   options.daemon.why_paused = guest.why_paused();
+  std::optional<JobLog> jobs;
+  if (options.log_jobs) jobs.emplace();
+  if (jobs) options.daemon.job_ended = [&jobs](const provider::JobEnd& end) { jobs->add(end); };
   const core::SystemClock clock;
   const auto is_local = [](const std::string& gateway) {
     return tls::is_loopback(core::host_of(gateway));
@@ -231,6 +236,9 @@ Run declare_provider(CLI::App& app) {
                  "Prometheus");
   app.add_flag("--plain-metrics", options->plain_metrics,
                "Serve them beyond loopback too, though without TLS");
+  app.add_flag("--log-jobs", options->log_jobs,
+               "A line of JSON on stderr for each job that ends, with the id that its request has "
+               "at the gateway");
   app.add_flag("--json", options->json, "Print the address as one line of JSON");
   options->app = &app;
   const CLI::App* status = options->status.declare(app);

@@ -56,7 +56,8 @@ core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
                                             .gateway = *state->gateway,
                                             .engines = *state->engines,
                                             .why_paused = config.why_paused,
-                                            .closing = state->closing.get_token()};
+                                            .closing = state->closing.get_token(),
+                                            .job_ended = config.job_ended};
   const provider::ProviderConfig provider{.name = config.name,
                                           .folder = state->folder.path(),
                                           .gateway = config.gateway,

@@ -21,6 +21,8 @@ struct ProviderDaemonConfig {
   provider::PurseConfig purse;
   /// As ProviderDependencies's. Called on the daemon's own thread until the daemon is destroyed.
   std::function<std::string()> why_paused = {};
+  /// Likewise.
+  std::function<void(const provider::JobEnd&)> job_ended = {};
 };
 
 /// A provider in the real world: its folder, a loop on a thread of its own, gRPC to the gateway.

@@ -11,13 +11,12 @@ using Json = nlohmann::ordered_json;
 
 double ms_of(std::int64_t ns) { return static_cast<double>(ns / 1'000) / 1'000; }
 
-/// RFC 3339, in UTC.
+}  // namespace
+
 std::string time_text(std::int64_t wall_ms) {
   const auto s = static_cast<std::time_t>(wall_ms / 1'000);
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(s), wall_ms % 1'000);
 }
-
-}  // namespace
 
 std::string log_line(const Ended& ended) {
   const Json line = {{"time", time_text(ended.wall_ms)},

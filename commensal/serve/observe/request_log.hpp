@@ -8,5 +8,7 @@ namespace commensal::observe {
 
 /// One line of JSON without its end, {"time", "request_id", "trace_id", ...}. Pure.
 std::string log_line(const Ended& ended);
+/// Its time: RFC 3339, in UTC.
+std::string time_text(std::int64_t wall_ms);
 
 }  // namespace commensal::observe

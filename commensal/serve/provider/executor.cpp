@@ -34,6 +34,19 @@ class Cancellation {
   std::vector<std::unique_ptr<Watch>> watches_;  // end first
 };
 
+/// Of tasks that went together: one run, or one of each and its part of the time.
+void note_run(std::span<Task* const> tasks, std::int64_t took_ns, bool is_joined) {
+  const auto count = static_cast<std::int64_t>(tasks.size());
+  const auto all = std::make_shared<JointRun>(JointRun{.tasks = tasks.size(), .took_ns = took_ns});
+  for (Task* const task : tasks) {
+    const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(task->rows(), 1));
+    if (is_joined) all->rows += rows;
+    task->run = is_joined ? all
+                          : std::make_shared<JointRun>(
+                                JointRun{.tasks = 1, .rows = rows, .took_ns = took_ns / count});
+  }
+}
+
 }  // namespace
 
 Result<std::shared_ptr<rollout::Engine>> Executor::engine(const core::Digest& model,
@@ -136,7 +149,9 @@ void Executor::run_all(std::span<const TaskPtr> tasks) {
     }
   }
   if (requests.empty()) return;
+  const std::int64_t began_ns = clock_.monotonic_ns();
   auto runs = (*engine)->run_all(requests, options);
+  note_run(joint, clock_.monotonic_ns() - began_ns, (*engine)->joins());
   for (std::size_t i = 0; i < joint.size(); ++i) {
     Task& task = *joint[i];
     task.answer = runs[i].and_then([&](Values& outputs) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/recently_used.hpp>
 #include <commensal/serve/provider/tasks.hpp>
 #include <commensal/serve/rpc/stream.hpp>
@@ -34,9 +35,10 @@ struct Runs {
 class Executor {
  public:
   /// Once `closing` is asked to stop, whatever is computed is cancelled.
-  Executor(rollout::EngineFactory& engines, rpc::GatewayClient& gateway, AtOnce at_once,
-           std::stop_token closing)
-      : engines_(engines),
+  Executor(const core::Clock& clock, rollout::EngineFactory& engines, rpc::GatewayClient& gateway,
+           AtOnce at_once, std::stop_token closing)
+      : clock_(clock),
+        engines_(engines),
         gateway_(gateway),
         closing_(std::move(closing)),
         waiting_(std::move(at_once)) {}
@@ -77,6 +79,7 @@ class Executor {
   core::Result<void> fetch_model(const core::Digest& model, const core::Path& path,
                                  const std::string& session_token);
 
+  const core::Clock& clock_;
   rollout::EngineFactory& engines_;
   rpc::GatewayClient& gateway_;
   const std::stop_token closing_;

@@ -13,19 +13,49 @@ using core::Result;
 Jobs::Jobs(const Dependencies& deps, const Config& config)
     : deps_(deps),
       config_(config),
-      executor_(
-          std::make_shared<Executor>(deps.engines, deps.gateway, config.at_once, deps.closing)),
+      executor_(std::make_shared<Executor>(deps.clock, deps.engines, deps.gateway, config.at_once,
+                                           deps.closing)),
       live_({deps.rng, deps.store, deps.key, deps.purse, config.kept_max}) {}
 
 void Jobs::on_connect() {
   ++stream_;
   closed_.clear();
-  for (const LiveJobPtr& live : live_.drop_fleeting()) forget(live);
+  tells_runs_ = false;
+  for (const LiveJobPtr& live : live_.drop_fleeting()) {
+    if (deps_.job_ended) tell(ending(*live), "lost");
+    forget(live);
+  }
 }
 
-void Jobs::refuse(const core::Digest& id, core::Error reason) {
+JobEnd Jobs::ending(const LiveJob& live) const {
+  JobEnd end{.job = live.id, .step = live.asked.step};
+  if (live.model) end.model = *live.model;
+  if (live.request) {
+    end.request_id = live.request->id;
+    end.trace_id = live.request->trace_id;
+  }
+  end.took_ns = live.asked_ns > 0 ? deps_.clock.monotonic_ns() - live.asked_ns : 0;
+  if (live.run) {
+    end.computed_ns = live.run->took_ns;
+    end.tasks = live.run->tasks;
+    end.rows = live.run->rows;
+  }
+  return end;
+}
+
+void Jobs::tell(JobEnd end, std::string_view outcome) {
+  if (!deps_.job_ended) return;
+  end.wall_ms = deps_.clock.wall_ms();
+  end.outcome = outcome;
+  deps_.job_ended(end);
+}
+
+void Jobs::refuse(JobEnd end, core::Error reason) {
   ++counts_.refused;
   counts_.refused_why = reason.message;
+  const core::Digest id = end.job;
+  end.why = reason.message;
+  tell(std::move(end), "refused");
   if (core::is_disk_full(reason)) reason.message = "the provider's disk is full";
   deps_.gateway.send(rpc::Refuse{id, std::move(reason)});
 }
@@ -68,9 +98,14 @@ void Jobs::handle(rpc::Offer message) {
     // What was begun may go on later: the gateway has yet to draw a round, say.
     const bool may_go_on = is_kept && (!closed_.empty() || live_.is_known(id));
     if (may_go_on) accepted.error().code = ErrorCode::kUnavailable;
-    return refuse(id, std::move(accepted.error()));
+    JobEnd end{.job = id, .model = message.model, .step = message.step};
+    if (message.request) end.request_id = message.request->id;
+    if (message.request) end.trace_id = message.request->trace_id;
+    return refuse(std::move(end), std::move(accepted.error()));
   }
   (*accepted)->model = message.model;
+  (*accepted)->request = std::move(message.request);
+  tells_runs_ = tells_runs_ || (*accepted)->request.has_value();
   (*accepted)->ops_max =
       static_cast<std::int64_t>(std::min<std::uint64_t>(message.ops_max, limits::kStepOpsMax));
   (*accepted)->batching = std::move(message.batching);
@@ -80,7 +115,8 @@ void Jobs::handle(rpc::Offer message) {
 void Jobs::handle(const rpc::Begin& message) {
   const LiveJobPtr live = live_.find(message.job);
   if (!live || !live->model) {
-    return refuse(message.job, {ErrorCode::kUnavailable, "the job is not at hand: offer it"});
+    return refuse({.job = message.job, .step = message.step},
+                  {ErrorCode::kUnavailable, "the job is not at hand: offer it"});
   }
   ask(live, message);
 }
@@ -88,17 +124,19 @@ void Jobs::handle(const rpc::Begin& message) {
 void Jobs::ask(const LiveJobPtr& live, const receipt::Begin& begin) {
   if (live->is_busy()) {
     const bool is_same = begin.step == live->asked.step && begin.value == live->asked.value;
-    if (!is_same) return refuse(live->id, {ErrorCode::kUnavailable, "the job is at work"});
+    if (!is_same) return refuse(ending(*live), {ErrorCode::kUnavailable, "the job is at work"});
     live->stream = stream_;
     return;
   }
   const auto made = live_.asked(*live, begin);
   if (!made) {
     if (live->job->last().step.index() == 0) live_.drop(live->id);
-    return refuse(live->id, made.error());
+    return refuse(ending(*live), made.error());
   }
   if (*made) return deps_.gateway.send(rpc::Commit{{**made}});
   live->asked = begin;
+  live->asked_ns = deps_.clock.monotonic_ns();
+  live->run = nullptr;
   live->stream = stream_;
   compute(live);
 }
@@ -170,13 +208,14 @@ void Jobs::computed(const LiveJobPtr& live, Task& task) {
     withdrawn_ -= task.is_joint() ? 1 : 0;
   } else {
     live->task = nullptr;
+    live->run = std::move(task.run);
     const auto fits = check_size(*live->job, task.answer);
     if (fits) {
       live->job->hold(*std::move(task.answer));
       ready_.push_back(live);
     } else {
       live_.drop(live->id);
-      if (live->stream == stream_) refuse(live->id, fits.error());
+      if (live->stream == stream_) refuse(ending(*live), fits.error());
     }
   }
   if (!ready_.empty()) plan_flush();
@@ -193,7 +232,10 @@ void Jobs::forget(const LiveJobPtr& live) {
 
 void Jobs::handle(const rpc::Withdraw& message) {
   for (const core::Digest& job : message.jobs) {
-    if (const LiveJobPtr live = live_.find(job)) forget(live);
+    const LiveJobPtr live = live_.find(job);
+    if (!live) continue;
+    if (deps_.job_ended) tell(ending(*live), "withdrawn");
+    forget(live);
   }
 }
 
@@ -233,6 +275,17 @@ void Jobs::plan_flush() {
   }
 }
 
+/// With the item that is next.
+void Jobs::tell_run(const LiveJob& live, rpc::Commit& commit) const {
+  if (!tells_runs_) return;
+  if (!commit.runs) commit.runs.emplace();
+  if (!live.request || !live.run || std::exchange(live.run->is_told, true)) return;
+  commit.runs->push_back({.item = static_cast<std::uint32_t>(commit.items.size()),
+                          .tasks = static_cast<std::uint32_t>(live.run->tasks),
+                          .rows = live.run->rows,
+                          .took_ns = static_cast<std::uint64_t>(live.run->took_ns)});
+}
+
 void Jobs::flush() {
   flush_is_due_ = false;
   if (ready_.empty()) return;
@@ -244,8 +297,9 @@ void Jobs::flush() {
     if (!committed) live_.drop(made[i]->id);
     if (made[i]->stream != stream_) continue;
     if (!committed) {
-      refuse(made[i]->id, committed.error());
+      refuse(ending(*made[i]), committed.error());
     } else {
+      tell_run(*made[i], commit);
       commit.items.push_back((*committed)[i]);
     }
   }
@@ -259,8 +313,9 @@ void Jobs::handle(const rpc::Countersign& message) {
     auto live = live_.at_hand(item.job);
     if (!live && live.error().code == ErrorCode::kNotFound) continue;  // withdrawn meanwhile
     if (!live || (*live)->is_busy()) {
-      refuse(item.job, live ? core::Error{ErrorCode::kUnavailable, "the job is at work"}
-                            : std::move(live.error()));
+      JobEnd end = live ? ending(**live) : JobEnd{.job = item.job, .step = item.step};
+      refuse(std::move(end), live ? core::Error{ErrorCode::kUnavailable, "the job is at work"}
+                                  : std::move(live.error()));
       continue;
     }
     signed_jobs.push_back(*std::move(live));
@@ -271,10 +326,11 @@ void Jobs::handle(const rpc::Countersign& message) {
     auto made = delivered ? std::move((*delivered)[i]) : tl::unexpected(delivered.error());
     if (!made || !signed_jobs[i]->is_kept()) live_.drop(items[i].job);
     if (!made) {
-      refuse(items[i].job, std::move(made.error()));
+      refuse(ending(*signed_jobs[i]), std::move(made.error()));
       continue;
     }
     ++counts_.delivered;
+    if (deps_.job_ended) tell(ending(*signed_jobs[i]), "delivered");
     deps_.gateway.send(*std::move(made));
   }
   if (!ready_.empty()) plan_flush();

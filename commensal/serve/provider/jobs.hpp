@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/provider/executor.hpp>
+#include <commensal/serve/provider/job_end.hpp>
 #include <commensal/serve/provider/live_jobs.hpp>
 #include <commensal/serve/provider/model_cache.hpp>
 #include <functional>
@@ -26,6 +27,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   /// It outlives the jobs.
   struct Dependencies {
     core::Loop& loop;
+    const core::Clock& clock;
     core::Rng& rng;
     store::JointStore& store;
     const crypto::SecretKey& key;
@@ -34,6 +36,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
     ModelCache& cache;
     Purse& purse;
     std::stop_token closing;  // what is computed is cancelled
+    /// Hears of each job that ends; null: nobody does.
+    std::function<void(const JobEnd&)> job_ended = {};
   };
   struct Config {
     AtOnce at_once = {};
@@ -67,7 +71,10 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
 
  private:
   core::Result<LiveJobPtr> accept(rpc::Offer& message);
-  void refuse(const core::Digest& id, core::Error reason);
+  void refuse(JobEnd end, core::Error reason);
+  /// Of one that ends now.
+  JobEnd ending(const LiveJob& live) const;
+  void tell(JobEnd end, std::string_view outcome);
   void ask(const LiveJobPtr& live, const receipt::Begin& begin);
   void compute(const LiveJobPtr& live);
   void compute_next();
@@ -79,6 +86,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void forget(const LiveJobPtr& live);
   void plan_flush();
   std::size_t unsigned_jobs() const;
+  void tell_run(const LiveJob& live, rpc::Commit& commit) const;
   void flush();
   void report_load();
   /// While it is at work, again and again.
@@ -89,7 +97,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   std::shared_ptr<Executor> executor_;  // shared with what is off the loop
   LiveJobs live_;
   std::string session_token_;
-  std::string closed_;  // why no work is accepted, or ""
+  std::string closed_;       // why no work is accepted, or ""
+  bool tells_runs_ = false;  // this stream's gateway takes them
   std::uint64_t stream_ = 0;
   std::uint32_t queued_ = 0;     // joint ones, withdrawn ones too until they have had their turn
   std::uint32_t withdrawn_ = 0;  // of those

@@ -20,7 +20,10 @@ struct LiveJob {
   receipt::Begin asked;      // last
   std::int64_t ops_max = 0;  // of each step
   std::optional<rpc::Batching> batching;
-  std::uint64_t stream = 0;  // that asked: on a later one nothing is answered
+  std::optional<rpc::RequestName> request = {};  // that it is for
+  std::shared_ptr<JointRun> run = {};            // that has computed it
+  std::int64_t asked_ns = 0;                     // when `asked` came
+  std::uint64_t stream = 0;                      // that asked: on a later one nothing is answered
   std::uint64_t used = 0;
   std::uint64_t excused = 0;  // the step before we were gone: its delay may be ours
 

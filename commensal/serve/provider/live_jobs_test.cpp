@@ -57,8 +57,8 @@ class LiveJobsTest : public rollout::testing::RolloutTest {
           purse({store, test.clock_, test.rng_, test.provider_key_, test.money_},
                 {.stake = {}, .pay_min = {}, .hash_chain_depth = 8, .accepts_uncovered = true}),
           jobs(std::make_shared<Jobs>(
-              Jobs::Dependencies{test.loop_, test.rng_, store, test.provider_key_, test.listener_,
-                                 test.engines_, test.cache_, purse},
+              Jobs::Dependencies{test.loop_, test.clock_, test.rng_, store, test.provider_key_,
+                                 test.listener_, test.engines_, test.cache_, purse},
               Jobs::Config{.kept_max = test.kept_max_})) {}
   };
 

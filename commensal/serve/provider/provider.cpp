@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kReconnectMsMin = 100;
 constexpr std::int64_t kLookMs = 1'000;  // for a gateway that does not draw our tickets
 constexpr std::int64_t kWatchHostMs = 100;
-constexpr std::string_view kVersion = "0.1.1";  // of what it understands: rpc::knows_batching
+constexpr std::string_view kVersion = "0.1.2";  // of what it understands: rpc::knows_requests
 
 }  // namespace
 
@@ -45,8 +45,8 @@ struct Provider::State {
         gateways(store, core::endpoints_of(c.gateway).front(), c.gateway_key),
         purse({store, w.clock, w.rng, w.key, w.gateway}, c.purse),
         jobs(std::make_shared<Jobs>(
-            Jobs::Dependencies{w.loop, w.rng, store, w.key, w.gateway, w.engines, cache, purse,
-                               w.closing},
+            Jobs::Dependencies{w.loop, w.clock, w.rng, store, w.key, w.gateway, w.engines, cache,
+                               purse, w.closing, w.job_ended},
             Jobs::Config{c.tasks_at_once, c.commit_wait_ms_max, c.answer_bytes_max})),
         defence(std::make_shared<Defence>(
             Defence::Dependencies{w.loop, w.key, jobs->executor(), cache, purse, w.closing})),

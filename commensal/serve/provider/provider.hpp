@@ -7,6 +7,7 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/serve/provider/executor.hpp>
+#include <commensal/serve/provider/job_end.hpp>
 #include <commensal/serve/provider/purse.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/verify/rollout/engine_factory.hpp>
@@ -44,6 +45,8 @@ struct ProviderDependencies {
   /// runs.
   std::function<std::string()> why_paused = {};
   std::stop_token closing = {};  // asked to stop, whatever is computed is cancelled
+  /// Hears of each job that ends, on the loop. Empty: nobody does.
+  std::function<void(const JobEnd&)> job_ended = {};
 };
 
 enum class StreamState { kConnecting, kConnected, kDismissed };

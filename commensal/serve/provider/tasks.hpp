@@ -13,6 +13,14 @@
 
 namespace commensal::provider {
 
+/// A run of a model, for all tasks whose rows were joined.
+struct JointRun {
+  std::size_t tasks = 0;
+  std::uint64_t rows = 0;
+  std::int64_t took_ns = 0;
+  bool is_told = false;  // to the gateway; the loop's
+};
+
 /// A step on its way through the executor, to whom its job belongs until it is done.
 struct Task {
   core::Digest model{};       // SHA-256 of its file
@@ -24,6 +32,7 @@ struct Task {
   std::int64_t ops_max = 0;                 // its compute budget
   std::optional<rpc::Batching> batching{};  // as its gateway wishes
   std::stop_source withdrawal;              // nobody waits for the answer: it is cancelled
+  std::shared_ptr<JointRun> run = {};       // that it was computed by, if it is joint
 
   const crypto::Address& client() const { return job->job().client; }
   bool is_withdrawn() const { return withdrawal.stop_requested(); }

@@ -117,6 +117,7 @@ Result<Loaded> Worker::become(const Load& load) {
   return Loaded{.graph_root = engine_->roots().graph,
                 .weight_root = engine_->roots().weights,
                 .unconfined = std::move(unconfined),
+                .joins = engine_->joins(),
                 .face = Face::of(engine_->graph())};
 }
 

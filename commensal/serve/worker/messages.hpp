@@ -123,6 +123,7 @@ struct Loaded {
   core::Digest graph_root{};
   core::Digest weight_root{};
   std::string unconfined = {};  // what the system did not grant; one line
+  bool joins = false;           // rollout::Engine::joins()
   Face face = {};
 
   template <class Archive, class Self>
@@ -131,6 +132,7 @@ struct Loaded {
     archive.field("graph_root", self.graph_root);
     archive.field("weight_root", self.weight_root);
     archive.field("unconfined", self.unconfined);
+    archive.field("joins", self.joins);
     archive.field("face", self.face);
   }
 };

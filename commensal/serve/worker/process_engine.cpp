@@ -61,6 +61,7 @@ class ProcessEngine final : public rollout::Engine {
                      const graph::RunOptions& options) override;
   std::vector<Result<Values>> run_all(std::span<const Values> requests,
                                       const graph::RunOptions& options) override;
+  bool joins() const override { return joins_; }
   Result<rollout::Counsel> argue(const rollout::Argument& argument,
                                  const graph::RunOptions& options) override;
 
@@ -84,6 +85,7 @@ class ProcessEngine final : public rollout::Engine {
   std::optional<PackServer> packs_;
   std::shared_ptr<const graph::Graph> face_;  // and roots: once it has been loaded
   receipt::ModelRoots roots_;
+  bool joins_ = false;
   tensor::Arena arena_{options_.session.memory_bytes_max};  // of outputs
   std::unique_ptr<LivingWorker> worker_;
   std::uint32_t runs_ = 0;
@@ -128,6 +130,7 @@ Result<void> ProcessEngine::start(const std::stop_token& cancel) {
   }
   if (!face_) face_ = loaded.face.graph();
   roots_ = roots;
+  joins_ = loaded.joins;
   worker_ = std::move(worker);
   return {};
 }

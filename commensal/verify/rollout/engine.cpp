@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/compute/graph/batching.hpp>
 #include <commensal/verify/rollout/engine.hpp>
 
 namespace commensal::rollout {
@@ -23,6 +24,7 @@ Result<Counsel> Engine::argue(const Argument&, const graph::RunOptions&) {
 SessionEngine::SessionEngine(noise::NoisySession session,
                              std::shared_ptr<const receipt::ModelLeaves> leaves)
     : session_(std::move(session)),
+      joins_(graph::batching_objection(session_.graph()).empty()),
       roots_(receipt::model_roots(*leaves)),
       advocate_(session_.session(), std::move(leaves), session_.pacer()) {}
 

@@ -26,6 +26,8 @@ class Engine {
   /// graph::JointRuns.
   virtual std::vector<core::Result<receipt::Values>> run_all(
       std::span<const receipt::Values> requests, const graph::RunOptions& options = {});
+  /// Whether run_all() is one run whatever the rows; false also where that is not sure.
+  virtual bool joins() const { return false; }
   /// What a side of a dispute about a step of this model says next, unsigned (arbiter::sign_move).
   /// `options` are those of each run that it takes; what was kept of the last dispute saves most of
   /// them. Errors: those of Advocate::argue; by default kUnsupported.
@@ -50,6 +52,7 @@ class SessionEngine final : public Engine {
                                     const graph::RunOptions& options = {}) override;
   std::vector<core::Result<receipt::Values>> run_all(
       std::span<const receipt::Values> requests, const graph::RunOptions& options = {}) override;
+  bool joins() const override { return joins_; }
   core::Result<Counsel> argue(const Argument& argument,
                               const graph::RunOptions& options = {}) override;
 
@@ -59,6 +62,7 @@ class SessionEngine final : public Engine {
 
   noise::NoisySession session_;
   graph::JointRuns joint_{session_.session()};
+  const bool joins_;
   receipt::ModelRoots roots_;
   Advocate advocate_;
 };
