@@ -5,6 +5,7 @@
 #include <apps/commensal/gateway_options.hpp>
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/money_options.hpp>
+#include <apps/commensal/trace_options.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/log.hpp>
 #include <apps/common/service.hpp>
@@ -35,6 +36,7 @@ struct GatewayArguments {
   KeyOptions key;
   DatabaseOptions database;
   WorkerOptions worker;
+  TraceOptions trace;
   std::string http = "127.0.0.1:8080";
   std::string grpc = "127.0.0.1:8081";
   std::string metrics;
@@ -294,6 +296,7 @@ Result<int> run(GatewayArguments& options) {
   COMMENSAL_ASSIGN(const core::Endpoint providers, endpoint_of("--providers", options.providers));
   options.daemon.provider_address = providers.text();
   COMMENSAL_ASSIGN(options.daemon.grpc_address, grpc_address(options));
+  COMMENSAL_ASSIGN(options.daemon.serving.observe.trace.send, options.trace.sender());
   // Before anything else: until then state and folder may be another gateway's.
   auto database = options.database.open(options.daemon);
   const bool is_told = !database && database.error().code == core::ErrorCode::kCancelled;
@@ -354,6 +357,7 @@ Run declare_gateway(CLI::App& app) {
   declare_serving(app, options->daemon.serving);
   declare_signup(app, gateway);
   declare_observation(app, options->metrics, options->daemon.serving.observe);
+  options->trace.declare(app, options->daemon.serving.observe.trace);
   declare_quotas(app, gateway.quotas);
   app.add_option("--receipts", gateway.receipts.records_max,
                  "Receipts that are kept; beyond that the oldest of the account that has most go")

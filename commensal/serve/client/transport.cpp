@@ -88,14 +88,19 @@ struct Transport::State {
   std::chrono::milliseconds wait;
   tls::Trust trust;
   std::string from;
+  std::string whom;
   asio::io_context io{1};
   std::optional<asio::ssl::context> context;  // made when it is needed
   std::optional<tls::EitherStream<Socket, asio::ssl::stream<Socket&>>> stream;
   beast::flat_buffer buffer{limits::kHttpHeaderBytesMax};
   bool has_answered = false;  // on this connection
 
-  State(Url to, std::int64_t wait_ms, tls::Trust whom, std::string own)
-      : url(std::move(to)), wait(wait_ms), trust(std::move(whom)), from(std::move(own)) {}
+  State(Url to, std::int64_t wait_ms, tls::Trust trusted, std::string own, std::string called)
+      : url(std::move(to)),
+        wait(wait_ms),
+        trust(std::move(trusted)),
+        from(std::move(own)),
+        whom(std::move(called)) {}
 
   /// Runs one operation, started by start(handler), to its end.
   template <class Start>
@@ -111,7 +116,7 @@ struct Transport::State {
   core::Error explain(std::string_view what, Error error) const {
     const bool late = error == beast::error::timeout;
     return {late ? ErrorCode::kDeadlineExceeded : ErrorCode::kUnavailable,
-            fmt::format("{} the gateway at {}:{}: {}", what, url.host, url.port,
+            fmt::format("{} {} at {}:{}: {}", what, whom, url.host, url.port,
                         late ? "no answer in time" : error.message())};
   }
 
@@ -185,8 +190,8 @@ core::Result<void> Transport::State::secure() {
   const Error error =
       step([&](auto done) { secured.async_handshake(asio::ssl::stream_base::client, done); });
   const auto distrust = [this](std::string_view why) {
-    return core::fail(ErrorCode::kUnauthenticated, "cannot trust the gateway at {}:{}: {}",
-                      url.host, url.port, why);
+    return core::fail(ErrorCode::kUnauthenticated, "cannot trust {} at {}:{}: {}", whom, url.host,
+                      url.port, why);
   };
   if (const std::string why = tls::why_distrusted(connection); error && !why.empty()) {
     if (trust.ca_file.empty())
@@ -297,8 +302,10 @@ core::Result<HttpResponse> Transport::State::read(Error write_error, const Progr
   return response;
 }
 
-Transport::Transport(Url url, std::int64_t wait_ms, tls::Trust trust, std::string from)
-    : state_(std::make_unique<State>(std::move(url), wait_ms, std::move(trust), std::move(from))) {}
+Transport::Transport(Url url, std::int64_t wait_ms, tls::Trust trust, std::string from,
+                     std::string whom)
+    : state_(std::make_unique<State>(std::move(url), wait_ms, std::move(trust), std::move(from),
+                                     std::move(whom))) {}
 Transport::Transport(Transport&&) noexcept = default;
 Transport& Transport::operator=(Transport&&) noexcept = default;
 Transport::~Transport() = default;

@@ -46,8 +46,10 @@ struct HttpResponse {
 /// Thread-safety: one thread at a time.
 class Transport {
  public:
-  /// `from`: an address of this machine to come from, or "": the system's choice.
-  Transport(Url url, std::int64_t wait_ms, tls::Trust trust = {}, std::string from = {});
+  /// `from`: an address of this machine to come from, or "": the system's choice. `whom`: what
+  /// errors call who is there.
+  Transport(Url url, std::int64_t wait_ms, tls::Trust trust = {}, std::string from = {},
+            std::string whom = "the gateway");
   Transport(Transport&&) noexcept;
   Transport& operator=(Transport&&) noexcept;
   ~Transport();

@@ -32,7 +32,7 @@ constexpr auto kLengthUnknown = std::size_t{kAny};
 /// Who connects to where nothing but figures are served: no account and no network is called so.
 const std::string kReaders = "@metrics";
 /// The route of what has none, or is refused before it is known who asks.
-constexpr std::string_view kNone = "none";
+constexpr std::string_view kNone = observe::kNoRoute;
 
 /// In our memory.
 std::int64_t bytes_of(const Response& response) {
@@ -327,7 +327,7 @@ void Connection::respond(Response response) {
   const auto [method, pattern] = call_->route == nullptr
                                      ? std::pair<std::string_view, std::string_view>(kNone, kNone)
                                      : std::pair(call_->route->method, call_->route->pattern);
-  shared_.services.serving.observer.answered(method, pattern, response.status);
+  shared_.services.serving.observer.answered({tag_, method, pattern, response.status});
   call_->response = std::move(response);
   const Response& answer = call_->response;
   response_head_ = response_head(answer, !close_after_, shared_.clock.wall_ms());

@@ -74,7 +74,7 @@ constexpr std::array<TritonRow, 9> kTritonRows = {{
     {"nv_inference_request_success", "Inferences that were answered"},
     {"nv_inference_request_failure", "Inferences that were not"},
     {"nv_inference_count", "Rows of the batches that were answered"},
-    {"nv_inference_exec_count", "Jobs that were answered"},
+    {"nv_inference_exec_count", "Runs of models for them, where providers tell; else jobs"},
     {"nv_inference_request_duration_us", "Durations of what was answered, in sum"},
     {"nv_inference_queue_duration_us", "The parts before the accounts' turns"},
     {"nv_inference_compute_input_duration_us", "0: part of the next"},
@@ -86,7 +86,9 @@ using TritonValues = std::array<double, kTritonRows.size()>;
 TritonValues triton_values(const Ended& ended) {
   if (!ended.is_success) return {0, 1};
   const double queued_us = us_of(ended.queued_ns), inferred_us = us_of(ended.inferred_ns);
-  return {1, 0, of(ended.rows), 1, queued_us + inferred_us, queued_us, 0, inferred_us, 0};
+  return {
+      1,           0, of(ended.rows), of(ended.executions()), queued_us + inferred_us, queued_us, 0,
+      inferred_us, 0};
 }
 
 using TritonFamilies = std::vector<Family<Counter>*>;  // empty: not wanted
@@ -155,6 +157,8 @@ struct Others {
         held(gauge(at, "commensal_memory_held_bytes", "Of requests and answers, of all accounts")),
         held_max(gauge(at, "commensal_memory_max_bytes", "The bound of that (--memory)")),
         lines(counter(at, "commensal_log_lines_dropped_total", "Requests that were not logged")
+                  .Add({})),
+        spans(counter(at, "commensal_spans_dropped_total", "Spans that reached no collector")
                   .Add({})) {
     gauge(at, "commensal_build_info", "1; what runs is in the labels",
           {{"version", std::string(core::kVersion)}})
@@ -168,10 +172,60 @@ struct Others {
     held.Set(static_cast<double>(now.memory_held_bytes));
     held_max.Set(static_cast<double>(now.memory_max_bytes));
     lines.Increment(of(now.log_lines_dropped) - lines.Value());
+    spans.Increment(of(now.spans_dropped) - spans.Value());
   }
 
   Gauge &uptime, &providers, &waiting, &running, &held, &held_max;
-  Counter& lines;
+  Counter &lines, &spans;
+};
+
+/// Of one method of gRPC.
+class GrpcRow {
+ public:
+  GrpcRow(Family<Counter>& calls, Family<Histogram>& durations, std::string_view method)
+      : calls_(calls),
+        labels_({{"method", std::string(method)}}),
+        duration_(durations.Add(labels_, kSeconds)) {}
+
+  void count(int code, std::int64_t took_ns) {
+    Counter*& one = codes_[code];
+    if (one == nullptr) {
+      Labels labels = labels_;
+      labels.emplace("status", grpc_status(code));
+      one = &calls_.Add(labels);
+    }
+    one->Increment();
+    duration_.Observe(s_of(took_ns));
+  }
+
+ private:
+  /// As the specification has them ("Status codes and their use in gRPC").
+  static std::string grpc_status(int code) {
+    constexpr std::array kNames = {"OK",
+                                   "CANCELLED",
+                                   "UNKNOWN",
+                                   "INVALID_ARGUMENT",
+                                   "DEADLINE_EXCEEDED",
+                                   "NOT_FOUND",
+                                   "ALREADY_EXISTS",
+                                   "PERMISSION_DENIED",
+                                   "RESOURCE_EXHAUSTED",
+                                   "FAILED_PRECONDITION",
+                                   "ABORTED",
+                                   "OUT_OF_RANGE",
+                                   "UNIMPLEMENTED",
+                                   "INTERNAL",
+                                   "UNAVAILABLE",
+                                   "DATA_LOSS",
+                                   "UNAUTHENTICATED"};
+    const auto at = static_cast<std::size_t>(code);
+    return at < kNames.size() ? kNames[at] : "UNKNOWN";
+  }
+
+  Family<Counter>& calls_;
+  Labels labels_;
+  Histogram& duration_;
+  std::map<int, Counter*> codes_;
 };
 
 }  // namespace
@@ -181,7 +235,10 @@ struct Metrics::State {
       : inferences(registry),
         tritons(with_tritons ? triton_families(registry) : TritonFamilies()),
         others(registry),
-        http(counter(registry, "commensal_http_requests_total", "Answers over HTTP, by route")) {}
+        http(counter(registry, "commensal_http_requests_total", "Answers over HTTP, by route")),
+        grpc(counter(registry, "commensal_grpc_calls_total", "Calls over gRPC, by method")),
+        grpc_duration(histogram(registry, "commensal_grpc_call_duration_seconds",
+                                "From a call's head to its end; a stream is one call")) {}
 
   /// Under `mutex`.
   Row& row_of(const Ended& ended) {
@@ -201,10 +258,12 @@ struct Metrics::State {
   Inferences inferences;
   TritonFamilies tritons;
   Others others;
-  Family<Counter>& http;
+  Family<Counter>&http, &grpc;
+  Family<Histogram>& grpc_duration;
   std::mutex mutex;  // guards the rest
   std::map<std::pair<std::string, std::uint32_t>, Row> rows;
   std::map<std::tuple<std::string_view, std::string_view, int>, Counter*> routes;
+  std::map<std::string_view, GrpcRow> methods;
 };
 
 Metrics::Metrics(bool with_tritons) : state_(std::make_unique<State>(with_tritons)) {}
@@ -224,6 +283,16 @@ void Metrics::count(std::string_view method, std::string_view route, int status)
                              {"status", std::to_string(status)}});
   }
   one->Increment();
+}
+
+void Metrics::count_grpc(std::string_view method, int code, std::int64_t took_ns) {
+  const std::lock_guard lock(state_->mutex);
+  auto found = state_->methods.find(method);
+  if (found == state_->methods.end()) {
+    found =
+        state_->methods.emplace(method, GrpcRow(state_->grpc, state_->grpc_duration, method)).first;
+  }
+  found->second.count(code, took_ns);
 }
 
 std::string Metrics::text(const Readings& now) {

@@ -19,6 +19,7 @@ struct Readings {
   std::int64_t memory_held_bytes = 0;  // of requests and answers, of all accounts
   std::int64_t memory_max_bytes = 0;
   std::uint64_t log_lines_dropped = 0;
+  std::uint64_t spans_dropped = 0;
 };
 
 /// A gateway's figures, as Prometheus reads them: counters and histograms since the start, with
@@ -35,6 +36,8 @@ class Metrics {
   void count(const Ended& ended);
   /// A request over HTTP was answered. The texts are of a table of routes: they stay, and are few.
   void count(std::string_view method, std::string_view route, int status);
+  /// A call over gRPC is over, with one of grpc::StatusCode. Of the text the same holds.
+  void count_grpc(std::string_view method, int code, std::int64_t took_ns);
   /// In Prometheus' text format 0.0.4. Milliseconds, where there are many models.
   std::string text(const Readings& now);
 

@@ -91,6 +91,10 @@ TEST(Metrics, HasTritonsNamesWhereTheyAreAskedFor) {
   EXPECT_EQ(of("request_failure"), 1);
   EXPECT_EQ(of("count"), 2);
   EXPECT_EQ(of("exec_count"), 1);
+  Ended with_another = answered("alice/digits");
+  with_another.runs = Runs{};
+  tritons.count(with_another);
+  EXPECT_EQ(read(tritons).at(R"(nv_inference_exec_count{model="alice/digits",version="1"})"), 1);
   EXPECT_EQ(of("request_duration_us"), 7'000);
   EXPECT_EQ(of("queue_duration_us"), 1'000);
   EXPECT_EQ(of("compute_infer_duration_us"), 6'000);
@@ -122,11 +126,33 @@ TEST(Metrics, ShowsReadingsAndRoutes) {
   EXPECT_EQ(seen.sum("commensal_build_info"), 1);
 }
 
+TEST(Metrics, CountsCallsOverGrpcByMethodAndStatus) {
+  Metrics metrics(false);
+  for (const int code : {0, 0, 5, 16, 17, -1}) metrics.count_grpc("ModelInfer", code, 2'000'000);
+  metrics.count_grpc("none", 12, 1'000);
+  const Exposition seen = read(metrics);
+  const auto calls = [&](const char* method, const char* status) {
+    return seen.at(
+        fmt::format(R"(commensal_grpc_calls_total{{method="{}",status="{}"}})", method, status));
+  };
+  EXPECT_EQ(calls("ModelInfer", "OK"), 2);
+  EXPECT_EQ(calls("ModelInfer", "NOT_FOUND"), 1);
+  EXPECT_EQ(calls("ModelInfer", "UNAUTHENTICATED"), 1);
+  EXPECT_EQ(calls("ModelInfer", "UNKNOWN"), 2);  // no code has these numbers
+  EXPECT_EQ(calls("none", "UNIMPLEMENTED"), 1);
+  const std::string of = "commensal_grpc_call_duration_seconds_";
+  EXPECT_EQ(seen.at(of + R"(count{method="ModelInfer"})"), 6);
+  EXPECT_NEAR(seen.at(of + R"(sum{method="ModelInfer"})"), 0.012, 1e-9);
+  EXPECT_EQ(seen.at(of + R"(bucket{le="0.001",method="ModelInfer"})"), 0);
+  EXPECT_EQ(seen.at(of + R"(bucket{le="0.0025",method="ModelInfer"})"), 6);
+}
+
 /// What a dashboard or a rule asks for is there.
 TEST(Metrics, HasWhatTheDashboardShows) {
   Metrics metrics(false);
   metrics.count(answered("alice/digits"));
   metrics.count("GET", "/v2", 200);
+  metrics.count_grpc("ServerLive", 0, 1'000);
   const Exposition seen = read(metrics);
   static const std::regex kName("\\bcommensal_[a-z_]+\\b");
   for (const char* name : {"commensal.json", "alerts.yml"}) {

@@ -3,7 +3,9 @@
 
 #include <commensal/base/core/clock.hpp>
 #include <commensal/serve/observe/batches.hpp>
+#include <commensal/serve/observe/calls.hpp>
 #include <commensal/serve/observe/metrics.hpp>
+#include <commensal/serve/observe/tracer.hpp>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,24 +16,21 @@ namespace commensal::observe {
 struct Options {
   bool triton_metrics = false;                     // nv_inference_... too
   std::function<void(std::string_view)> log = {};  // each inference, in a line of JSON; null: none
+  TraceOptions trace = {};
 };
 
-/// What operators see of the requests of consumers: figures, a log. One place hears of each
+/// What operators see of the requests of consumers: figures, a log, traces. One place hears of each
 /// inference that has ended; nobody who tells it waits. Thread-safety: any thread.
 class Observer {
  public:
   /// `clock` and `rng`, which any thread may use, outlive it.
   Observer(const core::Clock& clock, core::Rng& rng, const Options& options);
 
-  /// As tag_of().
-  RequestTag tag(std::string_view request_id, std::string_view traceparent) {
-    return tag_of(request_id, traceparent, rng_);
-  }
+  /// As tag_of(), of a request that comes now.
+  RequestTag tag(std::string_view request_id, std::string_view traceparent);
   void ended(const Ended& ended);
-  /// As Metrics::count().
-  void answered(std::string_view method, std::string_view route, int status) {
-    metrics_.count(method, route, status);
-  }
+  void answered(const HttpCall& call);
+  void answered(const GrpcCall& call);
   /// As Metrics::text(); its uptime and what was dropped are known here.
   std::string metrics(Readings now);
 
@@ -41,6 +40,7 @@ class Observer {
   const std::int64_t begun_ns_;
   Metrics metrics_;
   std::unique_ptr<Batches<Ended>> log_;  // null: not wanted
+  std::unique_ptr<Tracer> tracer_;       // likewise
 };
 
 }  // namespace commensal::observe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/base/core/rng.hpp>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,8 @@ struct RequestTag {
   std::string trace_id = {};   // 32 digits, the client's or random
   std::string parent_id = {};  // 16, the client's span; "": none
   std::string span_id = {};    // 16, ours
-  bool is_sampled = true;      // false: the client's trace is not recorded
+  bool is_sampled = true;      // false: its trace is not recorded
+  std::int64_t since_ns = 0;   // when it came, of a monotonic clock
 };
 
 /// Of a client's header fields, "" where it sent none. An id that is no [A-Za-z0-9._-]{1,128} is

@@ -205,6 +205,7 @@ void Call::refuse(const core::Error& error) {
 
 void Call::finish_locked(const grpc::Status& status) {
   is_finished_ = true;
+  code_ = status.error_code();
   Finish(status);
 }
 
@@ -220,6 +221,7 @@ void Call::pump_locked() {
     client_ns_max_ = writing_ns_max(said->Length());
     if (method_->is_stream) return StartWrite(&*said);
     is_finished_ = true;
+    code_ = grpc::StatusCode::OK;
     return StartWriteAndFinish(&*said, grpc::WriteOptions(), grpc::Status::OK);
   }
   if (end_ && (is_gone || turns_.empty())) return finish_locked(*end_);
@@ -279,14 +281,18 @@ void Call::OnDone() {
   }
   std::shared_ptr<Call> last;
   bool is_known = false, was_served = false;
+  grpc::StatusCode code{};
   {
     const std::lock_guard lock(mutex_);
     is_finished_ = true;
+    code = code_;
     is_known = is_known_;
     was_served = was_served_;
     last = std::move(self_);
     turns_.clear();
   }
+  hall_->services.serving.observer.answered(
+      observe::GrpcCall{tag_, method_ == nullptr ? observe::kNoRoute : method_->name, code});
   // Who is served, with or without a token, is no silent stranger: its time begins anew.
   if (!is_known && was_served) hall_->door->vouch(from_.connection);
   if (is_known || was_served) hall_->door->disown(from_.connection);

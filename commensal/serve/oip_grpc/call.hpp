@@ -90,9 +90,10 @@ class Call final : public grpc::ServerGenericBidiReactor,
   bool was_served_ = false;  // an answer was written
   bool is_compressing_ = false;
   std::optional<grpc::Status> end_;
-  bool is_cancelling_ = false;        // `context_` is in use: Finish waits
-  bool is_finished_ = false;          // gRPC is called no more
-  std::int64_t client_since_ns_ = 0;  // it is the client's turn; 0: it is not
+  grpc::StatusCode code_ = grpc::StatusCode::CANCELLED;  // that gRPC was told
+  bool is_cancelling_ = false;                           // `context_` is in use: Finish waits
+  bool is_finished_ = false;                             // gRPC is called no more
+  std::int64_t client_since_ns_ = 0;                     // it is the client's turn; 0: it is not
   std::int64_t client_ns_max_ = 0;
 };
 
