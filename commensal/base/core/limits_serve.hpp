@@ -22,6 +22,7 @@ inline constexpr std::size_t kHttpHeavyBytesMin = 1 << 20;  // takes more than a
 inline constexpr std::size_t kHttpHeavyThreads = 2;
 inline constexpr std::int64_t kConfigBytesMax = 1 << 20;  // of how a model is served, with labels
 inline constexpr std::size_t kStatisticsMax = 1 << 16;    // versions of models, since the start
+inline constexpr std::size_t kBatchSizesMax = 64;         // of each of those, in its statistics
 inline constexpr std::size_t kRegionsMax = 1024;          // of shared memory, of all accounts
 // Requests of nobody's over HTTP, of one network: at once, then a second.
 inline constexpr double kStrangerRequestsAtOnce = 256;

@@ -41,6 +41,7 @@ Result<Order> Answers::order_for(InferRequest& request) {
   order.draw_commitment = request.draw_commitment;
   order.scheduling = request.scheduling;
   order.timeout_ms = request.timeout_ms;
+  order.journey = std::move(request.journey);
   COMMENSAL_ASSIGN(order.model, deps_.hub.find(&request.account, request.model, request.version));
   COMMENSAL_TRY(check_loaded(deps_.hub.repository(), order.model));
   COMMENSAL_TRY(check_outputs(order.model, request.outputs));

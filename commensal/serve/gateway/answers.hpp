@@ -23,6 +23,7 @@ struct InferRequest {
   Scheduling scheduling = {};
   /// Asked once, before anything is done that costs: whether the model's answer can be given.
   std::function<core::Result<void>(const ModelVersion&)> check = {};
+  JourneyPtr journey = nullptr;  // of who looks on
 };
 struct InferResponse {
   ModelVersion model;

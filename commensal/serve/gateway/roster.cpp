@@ -146,6 +146,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   peer.stream = session->second.stream;
   peer.stream_id = id;
   peer.knows_batching = rpc::knows_batching(hello.version);
+  peer.knows_requests = rpc::knows_requests(hello.version);
   peer.paused = hello.paused;
   peer.cached = {hello.cached_models.begin(), hello.cached_models.end()};
   session->second.address = hello.address;

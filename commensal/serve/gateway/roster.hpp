@@ -29,6 +29,7 @@ class Roster {
     std::shared_ptr<rpc::ProviderStream> stream;  // null: not connected
     StreamId stream_id = 0;
     bool knows_batching = false;                  // as rpc::knows_batching() says
+    bool knows_requests = false;                  // likewise
     std::string banned;                           // why, or ""
     std::string paused;                           // why, or ""
     std::uint64_t pauses = 0;                     // so far: no silence is counted through one

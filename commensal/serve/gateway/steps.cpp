@@ -9,6 +9,22 @@ using core::Error;
 using core::ErrorCode;
 using core::Result;
 
+namespace {
+
+/// Its request's name, for a provider that takes it.
+std::optional<rpc::RequestName> name_for(const Roster::Peer& peer, const Work& work) {
+  const bool is_told = peer.knows_requests && work.journey && !work.journey->name.id.empty();
+  return is_told ? std::optional(work.journey->name) : std::nullopt;
+}
+
+std::optional<rpc::Batching> batching_for(const Roster::Peer& peer, const Work& work,
+                                          bool is_named) {
+  if (peer.knows_batching && work.batching) return work.batching;
+  return is_named ? std::optional(rpc::Batching::any()) : std::nullopt;
+}
+
+}  // namespace
+
 void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
   rollout::ClientJob& client = work->client;
   const std::uint64_t number = ++asked_;
@@ -27,6 +43,7 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
   peer.last_turn = number;
   if (peer.in_flight++ == 0) peer.busy_since_ms = now_ms();
   watch(work->id(), number, silence_ms_max_);
+  if (work->journey) work->journey->on_offer(peer.address, deps_.clock.monotonic_ns());
   if (pending) return peer.stream->send(rpc::Countersign{{*pending}});
   const auto begin = client.begin();
   core::check(begin.has_value(), "a job that is asked for has a step left");
@@ -35,9 +52,11 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
   }
   deps_.roster.grant(peer.stream_id, work->content);
   const rollout::JobRecord& record = client.record();
+  auto name = name_for(peer, *work);
+  auto batching = batching_for(peer, *work, name.has_value());
   peer.stream->send(rpc::Offer{record.job, work->content, record.input_salt, record.inputs,
                                begin->step, begin->value, static_cast<std::uint64_t>(ops_max_),
-                               peer.knows_batching ? work->batching : std::nullopt});
+                               std::move(batching), std::move(name)});
 }
 
 std::vector<core::Digest> Steps::uncommitted(StreamId stream) const {
@@ -158,7 +177,8 @@ Result<void> Steps::check_round(const protocol::Job& job, std::uint64_t round) c
 }
 
 void Steps::on_commit(StreamId stream, const rpc::Commit& message) {
-  for (const rpc::Commit::Item& item : message.items) {
+  for (std::size_t i = 0; i < message.items.size(); ++i) {
+    const rpc::Commit::Item& item = message.items[i];
     Running* const running = find(stream, item.job);
     if (running == nullptr || running->is_committed) continue;  // it came too late, or twice
     const protocol::Job& job = running->work->job();
@@ -167,6 +187,8 @@ void Steps::on_commit(StreamId stream, const rpc::Commit& message) {
     if (body) {
       running->is_committed = true;
       running->heard_ms = now_ms();
+      if (const JourneyPtr& journey = running->work->journey)
+        journey->on_commit(message, i, deps_.clock.monotonic_ns());
       committed_.push_back({item.job, running->number, *body});
       if (committed_.size() == 1) deps_.loop.post([this] { countersign(); });
       continue;

@@ -64,7 +64,8 @@ WorkPtr begin_work(const crypto::SecretKey& key, const Order& order, rollout::Jo
                                      .content = order.model.content,
                                      .order = id,
                                      .is_charged = !order.is_again,
-                                     .audit_probability = {}});
+                                     .audit_probability = {},
+                                     .journey = order.journey});
 }
 
 }  // namespace commensal::gateway

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/journey.hpp>
 #include <commensal/serve/gateway/scheduling.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/verify/rollout/client.hpp>
@@ -22,7 +23,8 @@ struct Order {
   bool is_again = false;  // an answer that its account has paid for once: the gateway's own affair
   core::Digest draw_commitment{};  // its consumer's, as in protocol::Job
   Scheduling scheduling = {};
-  std::int64_t timeout_ms = 0;  // then nobody waits for it; 0: as long as it takes
+  std::int64_t timeout_ms = 0;   // then nobody waits for it; 0: as long as it takes
+  JourneyPtr journey = nullptr;  // null: nobody looks on
 };
 
 /// A job in the gateway's hands, at one provider.
@@ -38,6 +40,7 @@ struct Work {
   bool is_late = false;                     // a pause of its provider excuses it no longer
   std::optional<rpc::Batching> batching = {};
   rpc::GatewayPort::StreamId offered_on = 0;
+  JourneyPtr journey = nullptr;  // its order's
 
   const core::Digest& id() const { return client.job_id(); }
   const protocol::Job& job() const { return client.job(); }

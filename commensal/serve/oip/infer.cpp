@@ -24,6 +24,7 @@ struct Trip {
   Configs::Ptr config = {};
   Ended ended = {};
   std::int64_t since_ns = 0;
+  gateway::JourneyPtr journey = std::make_shared<gateway::Journey>();
 };
 
 /// That what is to be classified has classes.
@@ -100,11 +101,27 @@ core::Result<gateway::InferResponse> classify_all(const Trip& trip,
   return response;
 }
 
+/// The run of the model that it tells of.
+std::optional<observe::Runs> runs_of(const Trip& trip) {
+  const gateway::Journey& journey = *trip.journey;
+  if (!journey.tells_runs) return std::nullopt;
+  if (!journey.run) return observe::Runs{};
+  const bool is_alone = journey.run->tasks == 1;
+  return observe::Runs{.count = 1,
+                       .rows = is_alone ? trip.ended.rows : journey.run->rows,
+                       .took_ns = static_cast<std::int64_t>(journey.run->took_ns)};
+}
+
 /// What came of it, for who looks on.
 void describe(const Trip& trip, const core::Result<gateway::InferResponse>& response,
               observe::Ended& ended) {
   std::tie(ended.model, ended.version) = trip.model;
   ended.code = response ? "ok" : core::name_of(response.error().code);
+  const gateway::Journey& journey = *trip.journey;
+  ended.offered_ns = journey.offered_ns;
+  ended.committed_ns = journey.committed_ns;
+  ended.offers = journey.offers;
+  if (journey.offers > 0) ended.provider = crypto::to_text(journey.provider);
   if (!response) return;
   ended.bytes_out = receipt::element_bytes(response->outputs);
   ended.receipt = core::to_hex(response->receipt);
@@ -114,6 +131,7 @@ void describe(const Trip& trip, const core::Result<gateway::InferResponse>& resp
 void end(const Services& services, const std::shared_ptr<Trip>& trip,
          core::Result<gateway::InferResponse> response) {
   trip->ended.is_success = response.has_value();
+  trip->ended.runs = runs_of(*trip);
   trip->ended.wall_ms = services.clock.wall_ms();
   trip->ended.inferred_ns = services.clock.monotonic_ns() - trip->since_ns;
   if (!trip->model.first.empty()) services.serving.statistics.add(trip->model, trip->ended);
@@ -154,6 +172,9 @@ void begin(const Services& services, Asker& asker, InferRequest request, gateway
                                   .done = std::move(done),
                                   .ended = {.tag = asker.tag, .account = asker.account.name},
                                   .since_ns = services.clock.monotonic_ns()});
+  trip->ended.begun_ns = trip->since_ns;
+  trip->journey->name = {asker.tag.id, asker.tag.trace_id};
+  trip->order.journey = trip->journey;
   trip->ended.bytes_in = receipt::element_bytes(trip->order.inputs);
   receipt::take_roots(trip->order.inputs);
   for (RequestedOutput& output : request.body.outputs) {

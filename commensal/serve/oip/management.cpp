@@ -99,6 +99,18 @@ Result<std::vector<Counted>> count(const Services& services, const Asker& asker,
   return counted;
 }
 
+Json batches_json(const ModelStatistics& of) {
+  Json list = Json::array();
+  for (const auto& [rows, runs] : of.batches) {
+    const Duration nothing{.count = runs.count, .ns = 0};
+    list.push_back({{"batch_size", rows},
+                    {"compute_input", duration_json(nothing)},
+                    {"compute_infer", duration_json(runs)},
+                    {"compute_output", duration_json(nothing)}});
+  }
+  return list;
+}
+
 Json statistics_json(const Counted& counted) {
   const ModelStatistics& of = counted.of;
   const Duration nothing{.count = of.success.count, .ns = 0};
@@ -114,7 +126,7 @@ Json statistics_json(const Counted& counted) {
             {"compute_input", duration_json(nothing)},
             {"compute_infer", duration_json(of.infer)},
             {"compute_output", duration_json(nothing)}}},
-          {"batch_stats", Json::array()}};
+          {"batch_stats", batches_json(of)}};
 }
 
 struct Index {

@@ -16,10 +16,14 @@ void Statistics::add(const Key& model, const Ended& ended) {
   if (!ended.is_success) return its.failure.add(took_ns);
   its.last_inference_ms = ended.wall_ms;
   its.inferences += ended.rows;
-  ++its.executions;
+  its.executions += ended.executions();
   its.success.add(took_ns);
   its.queue.add(ended.queued_ns);
   its.infer.add(ended.inferred_ns);
+  if (!ended.runs || ended.runs->count == 0) return;
+  const std::uint64_t rows = ended.runs->rows;
+  if (!its.batches.contains(rows) && its.batches.size() >= limits::kBatchSizesMax) return;
+  its.batches[rows].add(ended.runs->took_ns, ended.runs->count);
 }
 
 ModelStatistics Statistics::of(const Key& model) const {

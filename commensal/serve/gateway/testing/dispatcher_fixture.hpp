@@ -75,6 +75,7 @@ class DispatcherOf : public ::testing::Test {
     order.inputs = inputs_;
     order.scheduling = scheduling_;
     order.timeout_ms = timeout_ms_;
+    order.journey = journey_;
     dispatcher_.submit(std::move(order));
     return heard_->all<rpc::Offer>().back().job;
   }
@@ -140,6 +141,7 @@ class DispatcherOf : public ::testing::Test {
   bool is_private_ = false;
   Scheduling scheduling_;        // of what is asked
   std::int64_t timeout_ms_ = 0;  // likewise
+  JourneyPtr journey_;           // likewise
   tensor::NamedTensors inputs_;  // of the last request
   int asked_ = 0;
   std::vector<bool> answers_;  // whether there was one
