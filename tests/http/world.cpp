@@ -21,7 +21,8 @@ T must(core::Result<T> result) {
 }  // namespace
 
 World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
-             const gateway::QuotaConfig& quotas, bool open_signup, const std::string& relays)
+             const gateway::QuotaConfig& quotas, bool open_signup, const std::string& relays,
+             const observe::Options& observe)
     : identity_(std::move(identity)),
       folder_(std::filesystem::temp_directory_path() /
               fmt::format("commensal-http-{}-{}", name, ::getpid())),
@@ -56,7 +57,8 @@ World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
       *gateway_, loop_, clock_, rng_,
       {.identity = identity_,
        .listening = relays.empty() ? nullptr : &listening,
-       .metrics = http::MetricsPort{.address = "127.0.0.1", .identity = identity_}}));
+       .metrics = http::MetricsPort{.address = "127.0.0.1", .identity = identity_},
+       .serving = {.observe = observe}}));
 }
 
 World::~World() {
@@ -75,15 +77,16 @@ void World::start_provider() {
   std::promise<void> started;
   loop_.post([&] {
     provider_client_ = std::make_unique<rpc::DirectClient>(streams_);
-    provider_ =
-        must(provider::Provider::create({.loop = loop_,
-                                         .clock = clock_,
-                                         .rng = rng_,
-                                         .store = provider_store_,
-                                         .key = provider_key_,
-                                         .gateway = *provider_client_,
-                                         .engines = *engines_},
-                                        {.name = "p1", .folder = folder_ / "p1", .purse = {}}));
+    provider_ = must(provider::Provider::create(
+        {.loop = loop_,
+         .clock = clock_,
+         .rng = rng_,
+         .store = provider_store_,
+         .key = provider_key_,
+         .gateway = *provider_client_,
+         .engines = *engines_,
+         .job_ended = job_ended},
+        {.name = "p1", .folder = folder_ / "p1", .tasks_at_once = tasks_at_once, .purse = {}}));
     provider_->start();
     started.set_value();
   });

@@ -31,10 +31,10 @@ class World {
  public:
   /// With an identity it speaks TLS, which client() trusts by its pin. `open_signup`: whoever comes
   /// may make an account, which gets no credit. `relays`: the secret of those who may say whose
-  /// connections they carry.
+  /// connections they carry. `observe`: what its operator sees.
   explicit World(const std::string& name, std::shared_ptr<tls::Identity> identity = nullptr,
                  const gateway::QuotaConfig& quotas = {}, bool open_signup = false,
-                 const std::string& relays = "");
+                 const std::string& relays = "", const observe::Options& observe = {});
   ~World();
 
   void start_provider();
@@ -56,6 +56,9 @@ class World {
   crypto::Address provider_address() const { return provider_key_.address(); }
 
   std::string root, alice, bob;  // tokens
+  // Of the provider, before it comes.
+  provider::AtOnce tasks_at_once;
+  std::function<void(const provider::JobEnd&)> job_ended;
 
  private:
   const std::shared_ptr<tls::Identity> identity_;

@@ -236,7 +236,12 @@ def statistics(stub):
     check(stub.ModelInfer(request_of("simple", A, B), metadata=METADATA), A, B)
     said = stub.ModelStatistics(pb.ModelStatisticsRequest(name="simple"), metadata=METADATA)
     assert len(said.model_stats) == 1, said
-    assert said.model_stats[0].inference_stats.success.count > 0, said
+    one = said.model_stats[0]
+    assert one.inference_stats.success.count > 0, said
+    assert 0 < one.execution_count <= one.inference_count, said
+    runs = [(batch.batch_size, batch.compute_infer) for batch in one.batch_stats]
+    assert sum(time.count for _, time in runs) == one.execution_count, said
+    assert all(size > 0 and time.ns > 0 for size, time in runs), said
 
 
 def settings(stub):

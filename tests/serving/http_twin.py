@@ -144,6 +144,7 @@ async def infer(client):
     stats = await client.get("v2/models/simple/stats")
     assert len(stats["model_stats"]) == 1, stats
     assert stats["model_stats"][0]["inference_stats"]["success"]["count"] >= 10, stats
+    assert stats["model_stats"][0]["batch_stats"][0]["batch_size"] == 1, stats
     status, error = await client.infer("wrong_model", pair())
     assert status == 400 and error.startswith("Request for unknown model"), (status, error)
     half = {"name": "INPUT0", "datatype": "FP16", "shape": [1, 16], "data": [1.0] * 16}
