@@ -35,8 +35,12 @@ class Memory final : public Stage {
     std::size_t asked = 0;
     COMMENSAL_TRY(ask(*load, options_.requests / 10, asked));
     const double early = held();
+    const std::size_t early_asked = asked;
     COMMENSAL_TRY(ask(*load, options_.requests, asked));
     const double late = held();
+    if (asked == early_asked)
+      return core::fail(core::ErrorCode::kInvalidArgument,
+                        "memory: a slice asks more than --requests: expected more of them");
     const std::string how = fmt::format("{} requests, {} under way", asked, kConcurrency);
     report.rows.push_back(row_at_most("memory_after_a_tenth_mib", {}, {early / kMib}, how));
     report.rows.push_back(row_at_most("memory_at_the_end_mib", {}, {late / kMib}, how));
