@@ -14,6 +14,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
+std::string zeros(int count) {
+  std::string text = "0";
+  while (--count > 0) text += ",0";
+  return text;
+}
+
 class Operator : public System {
  protected:
   std::string curl(std::vector<std::string> arguments) {
@@ -84,9 +90,26 @@ TEST_F(Operator, SeesFiguresAndEachRequest) {
   EXPECT_EQ(job["trace_id"], trace);
   EXPECT_EQ(job["outcome"], "delivered");
   EXPECT_GT(job["computed_ms"].get<double>(), 0);
+  // What cannot be read, or has no place to answer to, is a request too; neither costs anything.
+  const std::size_t receipts = client.receipts(100)->size();
+  const std::string place = R"({"shared_memory_region":"r","shared_memory_byte_size":40})";
+  const std::string placed =
+      R"({"inputs":[{"name":"image","datatype":"FP32","shape":[1,1,8,8],"data":[)" + zeros(64) +
+      R"(]}],"outputs":[{"name":"logits","parameters":)" + place + "}]}";
+  for (const auto& [id, body] : {std::pair("order-8", std::string("{")), {"order-9", placed}}) {
+    curl({url() + "/v2/models/operator/digits/infer", "-d", body, "-u", "operator:" + token(), "-H",
+          std::string("X-Request-Id: ") + id});
+    const Json refused = logged(id);
+    ASSERT_TRUE(refused.is_object()) << id;
+    EXPECT_EQ(refused["code"], "invalid-argument");
+  }
+  EXPECT_EQ(client.receipts(100)->size(), receipts);
   const auto seen = observe::testing::Exposition::parse(curl({metrics_}));
   ASSERT_TRUE(seen.has_value()) << seen.error().message;
   EXPECT_TRUE(seen->check_histograms());
+  EXPECT_EQ(
+      seen->at(R"(commensal_requests_total{code="invalid-argument",model="unknown",version=""})"),
+      2);
   const std::string of = R"(model="operator/digits",version="1")";
   EXPECT_GE(seen->at(R"(commensal_requests_total{code="ok",)" + of + "}"), 2);
   EXPECT_EQ(seen->at("nv_inference_request_success{" + of + "}"),

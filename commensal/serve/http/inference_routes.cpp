@@ -154,10 +154,14 @@ core::Result<void> check_answer(const ModelVersion& model, const InferBody& body
 }
 
 void infer(const Services& services, CallPtr call, Reply reply) {
+  const auto refuse = [&](const core::Error& why) {
+    oip::note_refused(services, *call, why);
+    reply(oip_error(*call, why));
+  };
   auto version = version_of(*call);
-  if (!version) return reply(oip_error(*call, version.error()));
+  if (!version) return refuse(version.error());
   auto parsed = read_infer_body(call->body, call->json_bytes);
-  if (!parsed) return reply(oip_error(*call, parsed.error()));
+  if (!parsed) return refuse(parsed.error());
   call->body.clear();
   // What is sent on is not needed here.
   auto body = std::make_shared<InferBody>(*std::move(parsed));

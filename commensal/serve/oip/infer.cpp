@@ -151,9 +151,24 @@ std::int64_t timeout_ms_of(const InferBody& body) {
                   limits::kInferTimeoutMsMax);
 }
 
+/// Before anything is worked for: that the outputs have a place to go to.
+core::Result<void> check_places(const Services& services, const Asker& asker,
+                                const InferBody& body) {
+  for (const RequestedOutput& output : body.outputs) {
+    if (output.place)
+      COMMENSAL_TRY(services.serving.memory.check(asker.account.name, *output.place));
+  }
+  return {};
+}
+
 void begin(const Services& services, Asker& asker, InferRequest request, gateway::InferDone done) {
-  const auto read = read_places(services, asker, request.body);
-  if (!read) return done(tl::unexpected(read.error()));
+  const auto read = read_places(services, asker, request.body).and_then([&] {
+    return check_places(services, asker, request.body);
+  });
+  if (!read) {
+    note_refused(services, asker, read.error());
+    return done(tl::unexpected(read.error()));
+  }
   const auto trip =
       std::make_shared<Trip>(Trip{.order = {.account = asker.account,
                                             .model = std::move(request.model),
@@ -207,7 +222,10 @@ void begin_raw(const Services& services, std::shared_ptr<Asker> asker, InferRequ
       COMMENSAL_ASSIGN(const auto config, services.serving.configs.of(hub, model));
       return only_input(*config, model, std::exchange(request.body.raw, nullptr));
     }();
-    if (!input) return done(tl::unexpected(input.error()));
+    if (!input) {
+      note_refused(services, *asker, input.error());
+      return done(tl::unexpected(input.error()));
+    }
     request.body.inputs = {*std::move(input)};
     const std::string line = asker->line;
     services.heavy->post(
@@ -218,6 +236,17 @@ void begin_raw(const Services& services, std::shared_ptr<Asker> asker, InferRequ
 }
 
 }  // namespace
+
+void note_refused(const Services& services, const Asker& asker, const core::Error& why) {
+  observe::Ended ended{.tag = asker.tag, .account = asker.account.name};
+  ended.code = core::name_of(why.code);
+  ended.runs.emplace();
+  ended.begun_ns = services.clock.monotonic_ns();
+  ended.wall_ms = services.clock.wall_ms();
+  services.turns->post(asker.line, [&services, ended = std::move(ended)] {
+    services.serving.observer.ended(ended);
+  });
+}
 
 void write_answer(const Services& services, const std::string& line, std::int64_t bytes,
                   Task write) {

@@ -56,6 +56,9 @@ struct InferRequest {
 void infer(const Services& services, std::shared_ptr<Asker> asker, InferRequest request,
            gateway::InferDone done);
 
+/// Of an inference that is refused before infer(): who looks on hears of it too. Any thread.
+void note_refused(const Services& services, const Asker& asker, const core::Error& why);
+
 /// Writes the outputs that belong into shared memory. Off the loop. Errors: SystemMemory::write's.
 core::Result<void> write_places(const Services& services, const Asker& asker,
                                 const std::vector<RequestedOutput>& requested,

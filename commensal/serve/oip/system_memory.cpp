@@ -102,6 +102,10 @@ core::Result<SystemMemory::Open> SystemMemory::find(const std::string& account, 
   return found->second;
 }
 
+core::Result<void> SystemMemory::check(const std::string& account, const Place& place) const {
+  return find(account, place, 0).map([](const Open&) {});
+}
+
 core::Result<void> SystemMemory::read(const std::string& account, const Place& from,
                                       std::span<std::uint8_t> to) const {
   COMMENSAL_ASSIGN(const Open open, find(account, from, to.size()));

@@ -40,6 +40,8 @@ class SystemMemory {
   /// "": all of the account. Error: kNotFound.
   core::Result<std::vector<Region>> list(const std::string& account, const std::string& name) const;
 
+  /// That the account has such a place. Error: kInvalidArgument.
+  core::Result<void> check(const std::string& account, const Place& place) const;
   /// Errors: kInvalidArgument (no such region, beyond its end, cut off meanwhile).
   core::Result<void> read(const std::string& account, const Place& from,
                           std::span<std::uint8_t> to) const;

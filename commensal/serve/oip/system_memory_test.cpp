@@ -52,6 +52,9 @@ TEST_F(SystemMemoryTest, NothingBeyondARegionIsTouched) {
     EXPECT_THAT(memory_.read("alice", place, bytes).error().message, HasSubstr("Invalid offset"));
     EXPECT_FALSE(memory_.write("alice", place, bytes));
   }
+  EXPECT_TRUE(memory_.check("alice", {"r", 24, 8}));
+  EXPECT_FALSE(memory_.check("alice", {"r", 25, 8}));
+  EXPECT_FALSE(memory_.check("bob", {"r", 24, 8}));
   EXPECT_THAT(memory_.read("alice", {"s", 0, 8}, bytes).error().message,
               HasSubstr("Unable to find shared memory region: 's'"));
 }

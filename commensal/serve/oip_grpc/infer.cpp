@@ -106,7 +106,10 @@ void begin(const Request& request, const std::shared_ptr<const ModelInferRequest
                              .body = std::move(body),
                              .left = request.asker->left.get_token()};
   }();
-  if (!order) return done(tl::unexpected(order.error()));
+  if (!order) {
+    oip::note_refused(request.services, *request.asker, order.error());
+    return done(tl::unexpected(order.error()));
+  }
   oip::InferRequest ordered = *std::move(order);
   const auto it = std::make_shared<const Inference>(
       Inference{request.services, request.asker, ordered.body.outputs, message->model_name(),
