@@ -47,8 +47,8 @@ TEST_F(JourneyOf, HasTimesAndTheRunThatItIsToldOf) {
 }
 
 TEST_F(JourneyOf, IsOfTheLastProviderWhichMayNotTell) {
-  connect_other();
   const protocol::Job job = ask();
+  connect_other();
   clock_.advance_ms(20);
   steps_.on_refuse(stream_, {protocol::job_id(job), {core::ErrorCode::kUnavailable, "no"}});
   loop_.run_until_idle();
