@@ -18,6 +18,11 @@ inline constexpr std::uint32_t kPriorityJobsMax = 16;
 inline constexpr std::int64_t kAtWorkMsMax = 1'200'000;
 inline constexpr std::size_t kRequestsWaitingMax = 4096;  // for a provider
 inline constexpr std::size_t kAccountRequestsWaitingMax = 1024;
+// After a start requests wait so long for providers that were connected before: these dial again at
+// most ProviderConfig::reconnect_ms_max apart. Which they are is written so long after a change,
+// and who has left is one of them for so long.
+inline constexpr std::int64_t kReturnMsMax = 15'000;
+inline constexpr std::int64_t kPresenceWriteMs = 1'000, kPresenceKeptMs = 60'000;
 
 // Of the ledger, by others: of one sender on average and at once, of all until they are written.
 inline constexpr double kTransactionsPerS = 5, kTransactionsBurstS = 4;

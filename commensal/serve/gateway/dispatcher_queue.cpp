@@ -131,15 +131,15 @@ void Dispatcher::place_some() {
     auto request = *waiting_.pop();
     const auto candidates = this->candidates(*request);
     if (place(request, candidates)) continue;
-    --turns_left_;
+    ++in_vain;
     if (std::ranges::none_of(candidates, &Candidate::may_come)) {
-      dispatch(std::move(request));  // to its end
-    } else {
-      const std::string account = turn_of(*request);
-      const Standing standing = standing_of(*request);
-      waiting_.put_back(account, std::move(request), standing);
-      ++in_vain;
+      dispatch(std::move(request));  // to its end, as what else waits for the same
+      continue;
     }
+    --turns_left_;
+    const std::string account = turn_of(*request);
+    const Standing standing = standing_of(*request);
+    waiting_.put_back(account, std::move(request), standing);
   }
 }
 

@@ -92,6 +92,7 @@ void Gateway::State::handle(StreamId stream, const rpc::Hello& message) {
     return;
   }
   observer.on_provider_connected(address, message.name);
+  if (is_welcome) presence.on_connect(address);
   tell_balance(address);
   accusations.on_connected(address);
   if (!is_welcome) return;
@@ -372,7 +373,10 @@ void Gateway::on_message(StreamId stream, rpc::ToGateway message) {
 
 void Gateway::on_close(StreamId stream) {
   const Roster::Peer* peer = state_->roster.at(stream);
-  if (peer != nullptr) state_->observer.on_provider_lost(peer->address, "the stream ended");
+  if (peer != nullptr) {
+    state_->observer.on_provider_lost(peer->address, "the stream ended");
+    state_->presence.on_leave(peer->address);
+  }
   state_->roster.leave(stream);
   state_->close(stream);
 }

@@ -23,6 +23,7 @@ core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(book.open());
   COMMENSAL_TRY(book.sweep());
   COMMENSAL_TRY(roster.open());
+  COMMENSAL_TRY(expect_providers());
   COMMENSAL_TRY(audit_policy.open(book, bank.state()));
   COMMENSAL_TRY(rollouts.open());
   accusations.open();
@@ -48,6 +49,18 @@ core::Result<void> Gateway::State::resume() {
     if (!peer.banned.empty()) banned.insert(address);
   }
   replace_doubtful(banned);
+  return {};
+}
+
+/// Whoever asks before they are back waits for them, for a while.
+core::Result<void> Gateway::State::expect_providers() {
+  COMMENSAL_ASSIGN(const auto before, presence.open());
+  if (before.empty()) return {};
+  roster.expect(before);
+  loop.after(limits::kReturnMsMax, [this] {
+    roster.end_expecting();
+    dispatcher.on_available();
+  });
   return {};
 }
 

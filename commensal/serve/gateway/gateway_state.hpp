@@ -10,6 +10,7 @@
 #include <commensal/serve/gateway/deliveries.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/gateway/model_file.hpp>
+#include <commensal/serve/gateway/presence.hpp>
 #include <commensal/serve/gateway/reserves.hpp>
 #include <commensal/serve/gateway/test_money.hpp>
 #include <commensal/serve/gateway/withheld.hpp>
@@ -37,6 +38,7 @@ struct Gateway::State {
   ModelHub hub;
   ReceiptBook book;
   Roster roster;
+  Presence presence;
   // Money.
   Bank bank;
   Reserves reserves;
@@ -81,6 +83,7 @@ struct Gateway::State {
         hub(store, c.folder / "models", w.clock, c.quotas.models),
         book(store, c.receipts, OpeningFolder(c.folder / "openings", c.receipts.opening_row_max)),
         roster(store, w.rng, w.key, w.clock),
+        presence(loop, w.clock, store, events),
         bank(store, w.clock, w.key, c.money.rules, c.money.checkpoint_entries),
         reserves(w.clock, bank, events, c.money),
         test_money(store, bank, c.money),
@@ -131,6 +134,7 @@ struct Gateway::State {
   }
 
   core::Result<void> resume();
+  core::Result<void> expect_providers();
   void tick();
   void tell_balance(const crypto::Address& provider, bool is_answer = false);
   /// What the gateway has for winners, whom that is news to; `at_once`: not so many a second.

@@ -14,7 +14,7 @@ using core::ErrorCode;
 using core::fail;
 
 std::string exclusion(const Roster::Peer& peer, const ModelVersion& model,
-                      const std::set<crypto::Address>& tried) {
+                      const std::set<crypto::Address>& tried, bool is_expected) {
   const auto& allowed = model.allowed_providers;
   if (!peer.banned.empty()) return fmt::format("is banned ({})", peer.banned);
   if (model.is_private &&
@@ -22,7 +22,7 @@ std::string exclusion(const Roster::Peer& peer, const ModelVersion& model,
     return fmt::format("({}) is not on the allow-list of the model's owner",
                        crypto::to_text(peer.address));
   }
-  if (peer.stream == nullptr) return "is not connected";
+  if (peer.stream == nullptr && !is_expected) return "is not connected";
   if (tried.contains(peer.address)) return "was tried and gave no answer";
   return "";
 }
@@ -54,6 +54,22 @@ void Roster::remember(const crypto::Address& provider, std::uint64_t answers) {
   if (peer.name.empty()) peer.name = crypto::to_text(provider);
   peer.served += answers;
   forget_one();
+}
+
+void Roster::expect(const std::vector<crypto::Address>& providers) {
+  for (const crypto::Address& provider : providers) {
+    if (connected(provider) != nullptr) continue;
+    remember(provider, 0);
+    if (peers_.contains(provider)) expected_.insert(provider);
+  }
+}
+
+void Roster::end_expecting() {
+  for (const crypto::Address& provider : std::exchange(expected_, {})) {
+    const auto peer = peers_.find(provider);
+    if (peer == peers_.end() || peer->second.stream != nullptr) continue;
+    if (peer->second.served == 0 && peer->second.banned.empty()) peers_.erase(peer);
+  }
 }
 
 Roster::StreamId Roster::admit(std::shared_ptr<rpc::ProviderStream> stream,
@@ -132,6 +148,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
     return fail(ErrorCode::kResourceExhausted, "{} providers are connected, as many as may be",
                 limits::kProvidersMax);
   }
+  expected_.erase(hello.address);
   Peer& peer = peers_[hello.address];
   peer.address = hello.address;
   peer.name = hello.name.substr(0, static_cast<std::size_t>(limits::kNameBytesMax));
@@ -251,8 +268,10 @@ std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64
                                           std::int64_t now_ms) const {
   std::vector<Candidate> list;
   for (const auto& [address, peer] : peers_) {
-    std::string excluded = exclusion(peer, model, tried);
+    const bool is_expected = this->is_expected(peer);
+    std::string excluded = exclusion(peer, model, tried, is_expected);
     const bool is_there = excluded.empty();
+    if (is_there && is_expected) excluded = "has not come back yet since this gateway started";
     if (is_there && !peer.paused.empty()) excluded = fmt::format("is paused ({})", peer.paused);
     if (is_there && peer.in_flight >= limits::kProviderJobsMax) excluded = "has enough to do";
     const bool may_come = is_there && !excluded.empty();

@@ -67,6 +67,11 @@ class Roster {
   /// is no newcomer.
   void remember(const crypto::Address& provider, std::uint64_t answers);
 
+  /// At a start, after open(): these were connected to this gateway's predecessor, and are about to
+  /// dial in again: candidates() says that they may come, until end_expecting().
+  void expect(const std::vector<crypto::Address>& providers);
+  void end_expecting();
+
   /// A stream has opened: challenges it. Until its hello it is a stranger's. Beyond
   /// limits::kStrangersPerAddressMax the oldest stranger from there makes room, beyond
   /// kStrangersMax the oldest from where most are: who says hello at once gets in, however many are
@@ -149,6 +154,9 @@ class Roster {
   void make_room(const std::string& from);
   void forget_stranger(StreamId id, const std::string& from);
   void forget_one();
+  bool is_expected(const Peer& peer) const {
+    return peer.stream == nullptr && expected_.contains(peer.address);
+  }
 
   BanList bans_;
   std::function<bool(const crypto::Address&)> must_answer_;
@@ -158,6 +166,7 @@ class Roster {
   std::map<StreamId, Session> sessions_;
   std::map<std::string, std::set<StreamId>> strangers_;  // by address
   std::map<crypto::Address, Peer> peers_;
+  std::set<crypto::Address> expected_;  // of peers_: those that have not come back yet
 
   mutable std::mutex mutex_;
   std::map<std::string, Grant> grants_;  // by session token; guarded by mutex_
