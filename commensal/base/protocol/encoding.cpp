@@ -53,6 +53,7 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kOutcomes, 1, "outcomes"},
     {NounKind::kAccused, 1, "accused"},
     {NounKind::kCaseMoves, 1, "case moves"},
+    {NounKind::kPrefetch, 1, "prefetch"},
     {NounKind::kHello, 1, "hello"},
     {NounKind::kLoad, 1, "load"},
     {NounKind::kCommit, 1, "commit"},

@@ -66,6 +66,7 @@ enum class NounKind : std::uint8_t {
   kOutcomes = 73,
   kAccused = 74,
   kCaseMoves = 75,
+  kPrefetch = 76,
   kHello = 80,
   kLoad = 81,
   kCommit = 83,

@@ -83,6 +83,12 @@ Result<void> Executor::fetch_model(const core::Digest& model, const core::Path& 
   return fetched;
 }
 
+void Executor::prefetch(const core::Digest& model, const core::Path& path,
+                        const std::string& session_token) {
+  if (closing_.stop_requested() || std::filesystem::exists(path)) return;
+  (void)fetch_model(model, path, session_token);  // who is asked for it later tries again
+}
+
 bool Executor::add(TaskPtr task) {
   const std::lock_guard lock(mutex_);
   return waiting_.add(std::move(task));

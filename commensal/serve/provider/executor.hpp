@@ -61,6 +61,10 @@ class Executor {
                                                         const core::Path& path,
                                                         const std::string& session_token,
                                                         const std::stop_token& cancel);
+  /// The model's file comes to lie at `path`, or does not: fetch() says. Beside next(); it blocks.
+  /// Thread-safety: any thread.
+  void prefetch(const core::Digest& model, const core::Path& path,
+                const std::string& session_token);
   /// What has been done since, or was withdrawn before. Thread-safety: any thread.
   std::vector<TaskPtr> finished();
   /// The last one. Any thread.

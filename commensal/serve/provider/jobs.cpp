@@ -3,6 +3,7 @@
 #include <commensal/base/core/disk_full.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/provider/jobs.hpp>
+#include <filesystem>
 
 namespace commensal::provider {
 
@@ -60,7 +61,17 @@ void Jobs::refuse(JobEnd end, core::Error reason) {
   deps_.gateway.send(rpc::Refuse{id, std::move(reason)});
 }
 
-void Jobs::report_load() { deps_.gateway.send(rpc::Load{counts_.at_work, deps_.cache.models()}); }
+void Jobs::on_welcome(std::string session_token, bool tells_room) {
+  session_token_ = std::move(session_token);
+  tells_room_ = tells_room;
+  if (tells_room) report_load();
+}
+
+void Jobs::report_load() {
+  rpc::Load load{counts_.at_work, deps_.cache.models()};
+  if (tells_room_) load.room_bytes = closed_.empty() ? deps_.cache.room_bytes() : 0;
+  deps_.gateway.send(std::move(load));
+}
 
 void Jobs::report_work() {
   if (std::exchange(reports_work_, true)) return;
@@ -237,6 +248,33 @@ void Jobs::handle(const rpc::Withdraw& message) {
     if (deps_.job_ended) tell(ending(*live), "withdrawn");
     forget(live);
   }
+}
+
+/// One at a time, and only where nothing else has to go for it: what is used is not let go of for
+/// what may be.
+bool Jobs::may_prefetch(const rpc::Prefetch& message) const {
+  return closed_.empty() && !prefetches_ && message.bytes <= deps_.cache.room_bytes() &&
+         !std::filesystem::exists(deps_.cache.path_of(message.model));
+}
+
+void Jobs::handle(const rpc::Prefetch& message) {
+  if (!may_prefetch(message)) return report_load();
+  prefetches_ = true;
+  deps_.loop.offload(
+      core::Loop::Lane::kFiles,
+      [executor = executor_, model = message.model, path = deps_.cache.path_of(message.model),
+       token = session_token_] { executor->prefetch(model, path, token); },
+      [weak = weak_from_this(), model = message.model] {
+        if (const auto self = weak.lock()) self->prefetched(model);
+      });
+}
+
+void Jobs::prefetched(const core::Digest& model) {
+  prefetches_ = false;
+  const bool is_used =
+      std::ranges::any_of(computing_, [&](const auto& item) { return item.first->model == model; });
+  if (!is_used) deps_.cache.keep(model);  // else it is touched
+  report_load();
 }
 
 /// Those that are committed to and that the gateway has not signed for.

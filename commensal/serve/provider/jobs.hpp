@@ -55,8 +55,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
 
   /// A new stream: jobs that are not kept are gone, the others are not answered on this one.
   void on_connect();
-  /// For fetch_model, on the present stream.
-  void on_welcome(std::string session_token) { session_token_ = std::move(session_token); }
+  /// On the present stream: for fetch_model, and whether the gateway hears of what room there is.
+  void on_welcome(std::string session_token, bool tells_room);
   /// No more work is accepted, for this reason.
   void close(std::string reason) { closed_ = std::move(reason); }
 
@@ -64,6 +64,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void handle(const rpc::Begin& message);
   void handle(const rpc::Countersign& message);
   void handle(const rpc::Withdraw& message);
+  void handle(const rpc::Prefetch& message);
 
   const Counts& counts() const { return counts_; }
   const std::shared_ptr<Executor>& executor() const { return executor_; }
@@ -89,6 +90,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void tell_run(const LiveJob& live, rpc::Commit& commit) const;
   void flush();
   void report_load();
+  bool may_prefetch(const rpc::Prefetch& message) const;
+  void prefetched(const core::Digest& model);
   /// While it is at work, again and again.
   void report_work();
 
@@ -97,6 +100,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   std::shared_ptr<Executor> executor_;  // shared with what is off the loop
   LiveJobs live_;
   std::string session_token_;
+  bool tells_room_ = false;
+  bool prefetches_ = false;  // off the loop, beside what is computed
   std::string closed_;       // why no work is accepted, or ""
   bool tells_runs_ = false;  // this stream's gateway takes them
   std::uint64_t stream_ = 0;

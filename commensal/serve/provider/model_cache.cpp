@@ -58,4 +58,20 @@ void ModelCache::touch(const core::Digest& model) {
   }
 }
 
+std::uint64_t ModelCache::room_bytes() const {
+  std::int64_t room = bytes_max_;
+  for (const Entry& entry : entries_) room -= entry.bytes;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(room, 0));
+}
+
+void ModelCache::keep(const core::Digest& model) {
+  const auto is_it = [&](const Entry& entry) { return entry.model == model; };
+  if (std::ranges::any_of(entries_, is_it)) return;
+  std::error_code failed;
+  const auto size = fs::file_size(path_of(model), failed);
+  if (failed) return;
+  if (size <= room_bytes()) return touch(model);
+  fs::remove(path_of(model), failed);
+}
+
 }  // namespace commensal::provider

@@ -19,6 +19,11 @@ class ModelCache {
   /// The file has just been used, or has just been written at path_of(model): it is now the
   /// youngest; others go until the rest fits.
   void touch(const core::Digest& model);
+  /// How much more fits, all that is here kept.
+  std::uint64_t room_bytes() const;
+  /// The file has been written at path_of(model), and is the youngest, if there is room for it;
+  /// else it goes. What is here already stays as it is.
+  void keep(const core::Digest& model);
 
  private:
   struct Entry {

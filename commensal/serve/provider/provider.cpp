@@ -15,7 +15,6 @@ namespace {
 constexpr std::int64_t kReconnectMsMin = 100;
 constexpr std::int64_t kLookMs = 1'000;  // for a gateway that does not draw our tickets
 constexpr std::int64_t kWatchHostMs = 100;
-constexpr std::string_view kVersion = "0.1.2";  // of what it understands: rpc::knows_requests
 
 }  // namespace
 
@@ -71,6 +70,9 @@ struct Provider::State {
   void handle(Provider&, const rpc::Balance& message) { purse.on_balance(message); }
   void handle(Provider&, rpc::Accused message) { defence->handle(std::move(message)); }
   void handle(Provider&, rpc::CaseMoves message) { defence->handle(std::move(message)); }
+  void handle(Provider&, const rpc::Prefetch& message) {
+    if (host.paused().empty()) jobs->handle(message);
+  }
 };
 
 void Provider::State::connect(Provider& self) {
@@ -106,7 +108,7 @@ void Provider::State::handle(Provider& self, const rpc::Challenge& message) {
   }
   rpc::Hello hello;
   hello.name = config.name;
-  hello.version = kVersion;
+  hello.version = rpc::kVersion;
   hello.address = address;
   hello.signature =
       crypto::sign(deps.key, rpc::hello_digest(message.nonce, address, message.gateway, channel));
@@ -122,7 +124,8 @@ void Provider::State::handle(Provider& self, const rpc::Challenge& message) {
 
 void Provider::State::handle(Provider& self, rpc::Welcome message) {
   defence->on_welcome(message.session_token);
-  jobs->on_welcome(std::move(message.session_token));
+  jobs->on_welcome(std::move(message.session_token),
+                   message.version && rpc::knows_prefetch(*message.version));
   reconnect_ms = kReconnectMsMin;
   stream = StreamState::kConnected;
   stream_message.clear();

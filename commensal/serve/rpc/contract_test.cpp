@@ -172,6 +172,18 @@ TYPED_TEST(StreamContract, CarriesPausesAndWithdrawals) {
               ::testing::ElementsAre("1 open", "1 pause the host needs it", "1 resume"));
 }
 
+TYPED_TEST(StreamContract, CarriesPrefetchesAndWhatRoomThereIs) {
+  const auto provider = this->attach();
+  this->on_loop([this] {
+    this->client->send(Load{2, {}, 5});
+    this->gateway.streams.at(0)->send(Prefetch{core::Digest{3}, 7});
+  });
+  ASSERT_TRUE(provider->log.wait_for(2));
+  ASSERT_TRUE(this->gateway.log.wait_for(2));
+  EXPECT_EQ(provider->log.lines().at(1), "prefetch 7");
+  EXPECT_EQ(this->gateway.log.lines().at(1), "1 load 2, room 5");
+}
+
 TYPED_TEST(StreamContract, TellsBothEndsOnceThatTheGatewayClosed) {
   const auto provider = this->attach();
   this->on_loop([&] {

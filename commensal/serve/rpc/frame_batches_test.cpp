@@ -44,6 +44,18 @@ TEST(FrameOfBatches, ProvidersBefore011AreToldNothingOfBatches) {
     EXPECT_FALSE(knows_batching(version)) << version;
   for (const char* version : {"0.1.1", "0.2", "0.2.0-rc1", "1", "10.0.0"})
     EXPECT_TRUE(knows_batching(version)) << version;
+  EXPECT_FALSE(knows_prefetch("0.1.1"));
+  EXPECT_TRUE(knows_prefetch("0.1.2"));
+  EXPECT_TRUE(knows_prefetch(kVersion) && knows_batching(kVersion));
+}
+
+// What is said to those of before is what it always was.
+TEST(FrameOfBatches, TailsThatAreAbsentAreNotWritten) {
+  const auto bytes = [](const auto& message) {
+    return to_frame(message).SerializeAsString().size();
+  };
+  EXPECT_EQ(bytes(ToProvider(Welcome{"a"})) + 4 + 5, bytes(ToProvider(Welcome{"a", "0.1.2"})));
+  EXPECT_EQ(bytes(ToGateway(Load{})) + 8, bytes(ToGateway(Load{0, {}, 7})));
 }
 
 }  // namespace

@@ -92,7 +92,9 @@ std::vector<ToProvider> all_to_provider() {
           Countersign{{{digest_of(8), 1, some_signature()}, {digest_of(9), 2, some_signature()}}},
           Withdraw{{digest_of(7), digest_of(9)}},
           Accused{{1, 2, 3}, digest_of(2), {4}, some_tensors(), some_tensors()},
-          CaseMoves{digest_of(1), {}, "accused", 2, {{true, {4, 5}}, {false, {6}}}}};
+          CaseMoves{digest_of(1), {}, "accused", 2, {{true, {4, 5}}, {false, {6}}}},
+          Welcome{"token", "0.1.2"},
+          Prefetch{digest_of(1), 1'000}};
 }
 
 Hello some_hello() {
@@ -115,6 +117,7 @@ std::vector<ToGateway> all_to_gateway() {
   return {some_hello(),
           with_hash_chain,
           Load{3, {digest_of(8)}},
+          Load{3, {digest_of(8)}, 5},
           Commit{{{digest_of(8), 1, digest_of(9), 10, some_signature()}}},
           some_delivery(),
           Refuse{digest_of(12), {ErrorCode::kResourceExhausted, "queue full"}},

@@ -73,6 +73,7 @@ core::Result<void> RequestName::validity() const {
 
 bool knows_batching(std::string_view version) { return is_from({0, 1, 1}, version); }
 bool knows_requests(std::string_view version) { return is_from({0, 1, 2}, version); }
+bool knows_prefetch(std::string_view version) { return is_from({0, 1, 2}, version); }
 
 core::Result<void> Hello::validity() const {
   COMMENSAL_TRY(check_name("name", name));

@@ -7,6 +7,7 @@
 #include <commensal/base/protocol/job.hpp>
 #include <commensal/base/protocol/record.hpp>
 #include <commensal/serve/rpc/balance.hpp>
+#include <commensal/serve/rpc/case_messages.hpp>
 #include <commensal/verify/receipt/messages.hpp>
 #include <cstdint>
 #include <optional>
@@ -23,8 +24,8 @@
 ///
 /// On a new stream a job is gone unless its kind is kept (protocol::JobTraits): that goes on with
 /// Offer or with its last Countersign, which repeat nothing that is durable. Where answers earn
-/// tickets: Reveal (the gateway's, then the provider's), Claims, Outcomes. Load, Pause, Resume and
-/// Withdraw at any time after Hello.
+/// tickets: Reveal (the gateway's, then the provider's), Claims, Outcomes. Load, Pause, Resume,
+/// Withdraw and Prefetch at any time after Hello.
 ///
 /// On the wire they are nouns (frame.hpp): the order of `fields` is the encoding.
 namespace commensal::rpc {
@@ -75,11 +76,13 @@ struct Challenge {
 struct Welcome {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kWelcome;
 
-  std::string session_token;  // for fetch_model
+  std::string session_token;                // for fetch_model
+  std::optional<std::string> version = {};  // the gateway's; for who knows_prefetch()
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("session_token", self.session_token);
+    archive.tail("version", self.version);
   }
 };
 /// A value of the sender's hash chain. The gateway's closes the round and all before, the
@@ -215,53 +218,19 @@ struct Withdraw {
   }
 };
 
-/// The provider is accused in the gateway's ledger; what it needs to answer, also where it has let
-/// go of all that. CaseMoves follow: at once, and after each change of the case.
-struct Accused {
-  static constexpr protocol::NounKind kKind = protocol::NounKind::kAccused;
+/// The model may be asked for soon: whoever has room for it, and nothing better to do, fetches it
+/// ahead, and says Load when it is there. Only to who knows_prefetch(), and has said how much room
+/// there is.
+struct Prefetch {
+  static constexpr protocol::NounKind kKind = protocol::NounKind::kPrefetch;
 
-  core::Bytes dispute;   // ledger::Dispute, encoded
-  core::Digest model{};  // SHA-256 of the model file, which it may fetch
-  core::Bytes task;      // receipt::StepTask, encoded without its tensors, which are
-  tensor::NamedTensors inputs;
-  tensor::NamedTensors outputs_before;
+  core::Digest model{};  // SHA-256 of the model file
+  std::uint64_t bytes = 0;
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
-    archive.field("dispute", self.dispute);
     archive.field("model", self.model);
-    archive.field("task", self.task);
-    archive.field("inputs", self.inputs);
-    archive.field("outputs_before", self.outputs_before);
-  }
-};
-/// How that stands, and what both sides have said from move number `from` on.
-struct CaseMoves {
-  static constexpr protocol::NounKind kKind = protocol::NounKind::kCaseMoves;
-
-  struct Item {
-    bool by_accuser = false;
-    core::Bytes move;
-
-    template <class Archive, class Self>
-    static void fields(Archive& archive, Self& self) {
-      archive.field("by_accuser", self.by_accuser);
-      archive.field("move", self.move);
-    }
-  };
-  core::Digest subject{};  // ledger::CaseKey
-  crypto::Address accuser;
-  std::string status;  // in the words of ledger::CaseStatus
-  std::uint32_t from = 0;
-  std::vector<Item> items;
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("subject", self.subject);
-    archive.field("accuser", self.accuser);
-    archive.field("status", self.status);
-    archive.field("from", self.from);
-    archive.field("items", self.items);
+    archive.field("bytes", self.bytes);
   }
 };
 
@@ -336,12 +305,15 @@ struct Load {
   static constexpr protocol::NounKind kKind = protocol::NounKind::kLoad;
 
   std::uint32_t queued = 0;
-  std::vector<core::Digest> cached_models;  // as Hello's
+  std::vector<core::Digest> cached_models;       // as Hello's
+  std::optional<std::uint64_t> room_bytes = {};  // for more, all of these kept; for a gateway that
+                                                 // knows_prefetch()
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
     archive.field("queued", self.queued);
     archive.field("cached_models", self.cached_models);
+    archive.tail("room_bytes", self.room_bytes);
   }
   core::Result<void> validity() const;
 };
@@ -411,15 +383,18 @@ struct Resume {
 };
 
 using ToProvider = std::variant<Challenge, Welcome, Dismiss, Offer, Begin, Countersign, Withdraw,
-                                Balance, Reveal, Outcomes, Accused, CaseMoves>;
+                                Balance, Reveal, Outcomes, Accused, CaseMoves, Prefetch>;
 using ToGateway =
     std::variant<Hello, Load, Commit, Deliver, Refuse, Reveal, Claims, Transact, Pause, Resume>;
 
-/// Whether a provider of this version (Hello::version) takes an Offer with Batching: those before
-/// 0.1.1 refuse it.
+/// Of what this program understands of all this: Hello::version, Welcome::version.
+inline constexpr std::string_view kVersion = "0.1.2";
+/// Whether a provider of this version takes an Offer with Batching: those before 0.1.1 refuse it.
 bool knows_batching(std::string_view version);
 /// Likewise one with a request's name: those before 0.1.2 do.
 bool knows_requests(std::string_view version);
+/// Whether who is of this version takes Prefetch, and the tails of Welcome and Load: from 0.1.2 on.
+bool knows_prefetch(std::string_view version);
 
 /// What a gateway signs to show that it holds the key of `gateway` and ends this channel itself.
 core::Digest challenge_digest(const core::Digest& nonce, const crypto::Address& gateway,

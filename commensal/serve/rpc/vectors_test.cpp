@@ -112,7 +112,9 @@ std::vector<ToProvider> to_provider() {
               {{"x", tensor::Tensor::of<float>({2, 1}, floats)}},
               {{"flag", tensor::Tensor::of<bool>({}, flag)}}},
       CaseMoves{h("receipt"), address_of("auditor"), "contested", 5, {{true, {7, 8}}, {false, {}}}},
-      batched};
+      batched,
+      Welcome{"token", "0.1.2"},
+      Prefetch{h("model"), (1ull << 33) + 3}};
 }
 
 std::vector<ToGateway> to_gateway() {
@@ -148,7 +150,8 @@ std::vector<ToGateway> to_gateway() {
           Transact{{1, 2, 3}},
           Reveal{(1ull << 32) + 7, h("value")},
           Pause{"the host needs it"},
-          Resume{}};
+          Resume{},
+          Load{3, {h("model")}, 1ull << 40}};
 }
 
 template <class Message>

@@ -50,6 +50,8 @@ def to_provider():
     yield "case moves", 75, (h("receipt") + address(AUDITOR_KEY) + text("contested") + u(5, 4)
                              + listed([b"\1" + u(2, 4) + b"\7\10", b"\0" + u(0, 4)])), ()
     yield "offer", 67, offer + u(1500, 4) + u(64, 4) + listed([u(4, 4), u(16, 4)]), INPUTS
+    yield "welcome", 65, text("token") + text("0.1.2"), ()
+    yield "prefetch", 76, h("model") + u(2**33 + 3, 8), ()
 
 
 def to_gateway():
@@ -70,6 +72,7 @@ def to_gateway():
     yield "reveal", 72, u(2**32 + 7, 8) + h("value"), ()
     yield "pause", 88, text("the host needs it"), ()
     yield "resume", 89, b"", ()
+    yield "load", 81, u(3, 4) + listed([h("model")]) + u(2**40, 8), ()
 
 
 def main():

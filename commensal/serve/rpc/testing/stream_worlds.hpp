@@ -48,7 +48,10 @@ class Log {
 
 inline std::string text_of(const ToGateway& message) {
   if (const auto* hello = std::get_if<Hello>(&message)) return "hello " + hello->name;
-  if (const auto* load = std::get_if<Load>(&message)) return fmt::format("load {}", load->queued);
+  if (const auto* load = std::get_if<Load>(&message)) {
+    return load->room_bytes ? fmt::format("load {}, room {}", load->queued, *load->room_bytes)
+                            : fmt::format("load {}", load->queued);
+  }
   if (const auto* deliver = std::get_if<Deliver>(&message)) {
     return fmt::format("deliver {} {}", deliver->step,
                        core::to_hex(crypto::sha256(deliver->outputs.at(0).value.bytes())));
@@ -70,6 +73,8 @@ inline std::string text_of(const ToProvider& message) {
   }
   if (const auto* withdraw = std::get_if<Withdraw>(&message))
     return withdraw->jobs.empty() ? "withdraw" : "withdraw " + core::to_hex(withdraw->jobs.back());
+  if (const auto* prefetch = std::get_if<Prefetch>(&message))
+    return fmt::format("prefetch {}", prefetch->bytes);
   return "other";
 }
 
