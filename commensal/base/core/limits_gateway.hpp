@@ -18,6 +18,16 @@ inline constexpr std::uint32_t kPriorityJobsMax = 16;
 inline constexpr std::int64_t kAtWorkMsMax = 1'200'000;
 inline constexpr std::size_t kRequestsWaitingMax = 4096;  // for a provider
 inline constexpr std::size_t kAccountRequestsWaitingMax = 1024;
+// What the router remembers: of one provider the speed of so many models, which counts less after
+// so long; of so many models how often they are asked for.
+inline constexpr std::size_t kSpeedsMax = 32, kDemandModelsMax = 4096;
+inline constexpr double kSpeedFadesMs = 120'000;
+// Models that are asked for often are looked at so often, so many of them; so many providers at
+// once fetch one ahead, each within so long, and not the same one twice within so long.
+inline constexpr std::int64_t kPrefetchLookMs = 250, kPrefetchVainMs = 5'000;
+inline constexpr std::size_t kPrefetchModelsMax = 64, kPrefetchesMax = 8;
+inline constexpr std::int64_t kPrefetchMsMax = 60'000, kPrefetchBytesPerMsMin = 1'024;
+inline constexpr std::int64_t kPrefetchAgainMs = 300'000;
 // After a start requests wait so long for providers that were connected before: these dial again at
 // most ProviderConfig::reconnect_ms_max apart. Which they are is written so long after a change,
 // and who has left is one of them for so long.

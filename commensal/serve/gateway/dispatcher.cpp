@@ -12,11 +12,6 @@ namespace {
 constexpr int kMovedAtOnce = 4;
 constexpr int kMovesMax = 3;  // long work must end somewhere, even if all providers pause by turns
 
-/// What the model's owner has it wait there says nothing of the provider.
-std::int64_t wait_ms(const std::optional<rpc::Batching>& batching, const Roster::Peer& peer) {
-  return batching && peer.knows_batching ? (std::int64_t{batching->wait_us} + 999) / 1000 : 0;
-}
-
 auto is_of(OrderId id) {
   return [id](const auto& request) { return request->id == id; };
 }
@@ -26,10 +21,11 @@ Dispatcher::Dispatcher(const Dependencies& deps, Config config)
     : deps_(deps),
       config_(config),
       address_(deps.key.address()),
-      leaving_([this](StreamId stream) { return deps_.steps.uncommitted(stream); }) {}
+      leaving_([this](StreamId stream) { return deps_.steps.uncommitted(stream); }),
+      prefetcher_({deps.loop, deps.clock, deps.roster, deps.lottery}) {}
 
 OrderId Dispatcher::submit(Order order) {
-  ++demand_[order.model.content].requests;
+  demand_for(order.model);
   auto request = std::make_unique<Request>();
   request->id = ++last_order_;
   request->order = std::move(order);
@@ -48,47 +44,6 @@ std::string Dispatcher::why_not_placed(const ModelVersion& model) const {
   if (const auto covered = deps_.lottery.cover(); !covered) return covered.error().message;
   const auto chosen = choose(candidates(model, {}), model.name);
   return chosen ? "" : chosen.error().message;
-}
-
-std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
-                                              const std::set<crypto::Address>& tried) const {
-  const auto demand = demand_.find(model.content);
-  auto list = deps_.roster.candidates(model, demand == demand_.end() ? 0 : demand->second.requests,
-                                      tried, now_ms());
-  for (Candidate& one : list) {
-    if (one.excluded.empty()) one.excluded = deps_.lottery.reservation(one.address);
-    one.offered = deps_.shares.in_hand(one.address);
-  }
-  deps_.audit_policy.weigh(list);
-  return list;
-}
-
-std::vector<Candidate> Dispatcher::candidates(const Request& request) const {
-  auto list = candidates(request.order.model, request.tried);
-  const double usual_ms = usual_ms_of(request);
-  const std::string turn = turn_of(request);
-  const Shares::Asker asker{
-      .account = turn,
-      .waiting = waiting_.size_of(turn),
-      .is_long = is_long(usual_ms),
-      .providers = static_cast<std::size_t>(std::ranges::count_if(
-          list, [](const Candidate& one) { return one.excluded.empty() || one.may_come; })),
-      .jobs_max = request.order.scheduling.level > 0 ? limits::kPriorityJobsMax : 0};
-  for (Candidate& one : list) {
-    one.is_held = deps_.shares.has_long(one.address) || is_held_ms(one.busy_ms, usual_ms);
-  }
-  if (!asker.is_long) exclude_held(list);
-  for (Candidate& one : list) {
-    if (!one.excluded.empty() || !deps_.shares.is_full(asker, one.address, now_ms())) continue;
-    one.excluded = "has enough to do for this account";
-    one.may_come = true;
-  }
-  return list;
-}
-
-double Dispatcher::usual_ms_of(const Request& request) const {
-  const auto demand = demand_.find(request.order.model.content);
-  return demand == demand_.end() ? 0 : demand->second.usual.ms_for(request.bytes);
 }
 
 void Dispatcher::dispatch(RequestPtr request) {
@@ -197,27 +152,6 @@ bool Dispatcher::is_invalid(Request& request, const crypto::Address& refuser, co
   }
   request.refused.insert(refuser);
   return false;
-}
-
-/// What an answer says of its provider: its time against what is usual for the model, by job; none
-/// of one that had to fetch the model or has paused.
-void Dispatcher::count(const Request& request, const Trip& trip, Roster::Peer& peer) {
-  const core::Digest& model = request.order.model.content;
-  double slowness = 1;
-  if (trip.was_warm && !trip.has_paused) {
-    const std::int64_t took_ms = trip.took_ms - wait_ms(request.order.scheduling.batching, peer);
-    slowness = demand_[model].usual.slowness_of(std::max<std::int64_t>(took_ms, 0), trip.ahead,
-                                                request.bytes);
-  }
-  peer.warm.insert(model);
-  if (!is_public(request)) return;
-  if (request.is_trial) trials_.on_success();
-  if (!peer.health.is_new()) trials_.on_answer();
-  peer.health.on_answer(slowness);
-  for (const crypto::Address& refuser : request.refused) {  // it could be answered
-    if (Roster::Peer* const other = deps_.roster.by_address(refuser))
-      other->health.on_fault(now_ms());
-  }
 }
 
 void Dispatcher::on_made(const event::StepMade& made) {

@@ -7,6 +7,7 @@
 #include <commensal/serve/gateway/fair_queue.hpp>
 #include <commensal/serve/gateway/leaving.hpp>
 #include <commensal/serve/gateway/patience.hpp>
+#include <commensal/serve/gateway/prefetcher.hpp>
 #include <commensal/serve/gateway/shares.hpp>
 #include <commensal/serve/gateway/steps.hpp>
 #include <map>
@@ -92,12 +93,16 @@ class Dispatcher {
   /// Of one model, so far.
   struct Demand {
     std::uint64_t requests = 0;
-    UsualTime usual;
+    std::int64_t last_ms = 0;  // when one was asked
+    UsualTime usual;           // from the offer to the answer
+    UsualTime computing;       // ... to the commitment, without the way there
+    double answer_bytes = 0;   // that are delivered
   };
   /// What is computed again holds up no account.
   static std::string turn_of(const Request& request) {
     return request.order.is_again ? "" : request.order.account;
   }
+  void demand_for(const ModelVersion& model);
   void dispatch(RequestPtr request);
   bool place(RequestPtr& request, std::span<const Candidate> candidates);
   double usual_ms_of(const Request& request) const;  // 0: not known
@@ -107,6 +112,18 @@ class Dispatcher {
   /// Whether nobody need be asked once more.
   bool is_invalid(Request& request, const crypto::Address& refuser, const core::Error& reason);
   void count(const Request& request, const Trip& trip, Roster::Peer& peer);
+  /// What an answer says of how long the model, and the way to its provider, take.
+  void measure(const Request& request, const Trip& trip, Roster::Peer& peer);
+  /// How this one would do with it, by that.
+  void expect_of(Candidate& one, const Request& request, const std::string& series) const;
+  /// What the model's owner has it wait there says nothing of the provider.
+  static std::int64_t wait_ms(const std::optional<rpc::Batching>& batching,
+                              const Roster::Peer& peer) {
+    return batching && peer.knows_batching ? (std::int64_t{batching->wait_us} + 999) / 1000 : 0;
+  }
+  static std::string series_of(const ModelVersion& model) {
+    return fmt::format("{}:{}", model.name, model.version);
+  }
   std::int64_t now_ms() const { return deps_.clock.monotonic_ns() / 1'000'000; }
   std::vector<Candidate> candidates(const ModelVersion& model,
                                     const std::set<crypto::Address>& tried) const;
@@ -148,7 +165,8 @@ class Dispatcher {
   Leaving leaving_;                // what is in hand where somebody pauses, and may move to another
   bool is_moving_ = false;
   Trials trials_;
-  std::map<core::Digest, Demand> demand_;  // by model
+  Prefetcher prefetcher_;
+  std::map<core::Digest, Demand> demand_;  // by model; limits::kDemandModelsMax
 };
 
 }  // namespace commensal::gateway

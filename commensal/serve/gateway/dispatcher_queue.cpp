@@ -35,8 +35,7 @@ void Dispatcher::wait(RequestPtr request) {
 
 /// Even ranks are those of levels, the odd one behind each is of what is delayed in it.
 Standing Dispatcher::standing_of(const Request& request) {
-  const ModelVersion& model = request.order.model;
-  return {.queue = fmt::format("{}:{}", model.name, model.version),
+  return {.queue = series_of(request.order.model),
           .rank = 2 * request.order.scheduling.level + (request.is_delayed ? 1U : 0U)};
 }
 

@@ -26,6 +26,9 @@ struct Trip {
   std::uint32_t ahead = 0;   // jobs that the provider had in hand before it
   bool was_warm = false;     // the provider had answered the model before
   std::int64_t took_ms = 0;  // once it is over
+  double commit_ms = 0;      // of that, from the offer to the commitment
+  double deliver_ms = 0;     // ... from its signature to the delivery
+  std::uint64_t bytes = 0;   // that were delivered
   bool has_paused = false;
 };
 

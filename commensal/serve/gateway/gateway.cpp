@@ -107,13 +107,6 @@ void Gateway::State::close(StreamId stream) {
   rollouts.on_close();
 }
 
-void Gateway::State::handle(StreamId stream, const rpc::Load& message) {
-  if (Roster::Peer* peer = roster.at(stream)) {
-    peer->cached = {message.cached_models.begin(), message.cached_models.end()};
-    if (message.queued > 0) peer->at_work_ms = deps.clock.monotonic_ns() / 1'000'000;
-  }
-}
-
 void Gateway::State::handle(StreamId stream, const rpc::Pause& message) {
   Roster::Peer* peer = roster.at(stream);
   if (peer == nullptr) return;

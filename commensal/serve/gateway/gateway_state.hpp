@@ -176,7 +176,9 @@ struct Gateway::State {
 
   // One overload per message of a provider.
   void handle(StreamId stream, const rpc::Hello& message);
-  void handle(StreamId stream, const rpc::Load& message);
+  void handle(StreamId stream, const rpc::Load& message) {
+    roster.on_load(stream, message, deps.clock.monotonic_ns() / 1'000'000);
+  }
   void handle(StreamId stream, const rpc::Pause& message);
   void handle(StreamId stream, const rpc::Resume& message);
   void handle(StreamId stream, const rpc::Commit& message) { steps.on_commit(stream, message); }

@@ -32,15 +32,18 @@ void Health::on_fault(std::int64_t now_ms) {
   ++faults_in_row_;
 }
 
-double Health::effort() const { return slowness_ * (1 + doubt_) * (tries_ + 1) / (answers_ + 1); }
+double Health::effort(double slowness) const {
+  return std::clamp(slowness, kSlownessMin, kSlownessMax) * (1 + doubt_) * (tries_ + 1) /
+         (answers_ + 1);
+}
 
 double UsualTime::ms_for(std::uint64_t bytes) const {
   return bytes_ > 0 ? ms_ * std::max(1.0, static_cast<double>(bytes) / bytes_) : ms_;
 }
 
-double UsualTime::slowness_of(std::int64_t took_ms, std::uint32_t ahead, std::uint64_t bytes) {
+double UsualTime::slowness_of(double took_ms, std::uint32_t ahead, std::uint64_t bytes) {
   constexpr double kNewest = 1.0 / 16, kTickMs = 1;  // less is no difference
-  const double each = kTickMs + static_cast<double>(took_ms) / (1.0 + ahead);
+  const double each = kTickMs + took_ms / (1.0 + ahead);
   const double slowness = ms_ > 0 ? each / ms_ : 1;
   const auto size = static_cast<double>(bytes);
   bytes_ = ms_ > 0 ? bytes_ + kNewest * (size - bytes_) : size;

@@ -36,8 +36,12 @@ class Health {
   bool is_new() const { return is_new_; }
   bool is_avoided(std::int64_t now_ms) const { return now_ms < avoided_until_ms_; }
   std::int64_t avoided_until_ms() const { return avoided_until_ms_; }
+  /// How long its jobs take, of any model; 1 is usual.
+  double slowness() const { return slowness_; }
   /// How long its jobs take, counted as often as it takes to get an answer; 1 is usual.
-  double effort() const;
+  double effort() const { return effort(slowness_); }
+  /// The same of jobs that take it so many times as long as others.
+  double effort(double slowness) const;
 
  private:
   double answers_ = 0;  // these two decay
@@ -72,7 +76,7 @@ class UsualTime {
  public:
   /// One job with this much input took this long behind `ahead` others of its provider: how slow
   /// that was, against what is usual, which it becomes part of.
-  double slowness_of(std::int64_t took_ms, std::uint32_t ahead, std::uint64_t bytes);
+  double slowness_of(double took_ms, std::uint32_t ahead, std::uint64_t bytes);
   /// What a job with this much input would usually take; 0: not known.
   double ms_for(std::uint64_t bytes) const;
 

@@ -160,6 +160,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   forget_stranger(session->first, session->second.from);
   peer.in_flight = 0;  // what it had in hand went with its stream
   peer.warm.clear();
+  peer.room_bytes.reset();
   peer.stream = session->second.stream;
   peer.stream_id = id;
   peer.knows_batching = rpc::knows_batching(hello.version);
@@ -172,7 +173,9 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
     const std::lock_guard lock(mutex_);
     grants_[session->second.token].certificate = session->second.channel.provider;
   }
-  peer.stream->send(rpc::Welcome{session->second.token});
+  rpc::Welcome word{session->second.token};
+  if (rpc::knows_prefetch(hello.version)) word.version = rpc::kVersion;
+  peer.stream->send(std::move(word));
   return &peer;
 }
 
@@ -212,6 +215,14 @@ void Roster::refuse(StreamId id, const core::Error& reason) {
   const bool is_final = reason.code != ErrorCode::kResourceExhausted;
   if (is_final) session->second.stream->send(rpc::Dismiss{reason});
   session->second.stream->close();
+}
+
+void Roster::on_load(StreamId id, const rpc::Load& load, std::int64_t now_ms) {
+  Peer* const peer = at(id);
+  if (peer == nullptr) return;
+  peer->cached = {load.cached_models.begin(), load.cached_models.end()};
+  peer->room_bytes = load.room_bytes;
+  if (load.queued > 0) peer->at_work_ms = now_ms;
 }
 
 void Roster::leave(StreamId id) {

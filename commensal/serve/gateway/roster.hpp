@@ -6,6 +6,7 @@
 #include <commensal/serve/gateway/ban_list.hpp>
 #include <commensal/serve/gateway/health.hpp>
 #include <commensal/serve/gateway/hub.hpp>
+#include <commensal/serve/gateway/measured.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <functional>
@@ -36,12 +37,15 @@ class Roster {
     std::optional<std::uint64_t> blamed_pause{};  // the last one for which work of it was moved
     Pausing pausing;
     std::set<core::Digest> cached;
-    std::uint32_t in_flight = 0;     // tasks of this gateway
+    std::optional<std::uint64_t> room_bytes{};  // for more, as it says; none: it fetches none ahead
+    std::uint32_t in_flight = 0;                // tasks of this gateway
     std::int64_t busy_since_ms = 0;  // where there are any: it began with them, or answered one
     std::int64_t at_work_ms = 0;     // when it said last that it is at work (monotonic)
     std::uint64_t served = 0;        // answers
     std::uint64_t last_turn = 0;     // the number of the job that it got last
     Health health;
+    Speeds speeds;
+    Link link;
     struct Refusals {
       std::uint64_t count = 0;
       std::string why;           // the last one
@@ -94,6 +98,7 @@ class Roster {
   /// Dismisses a stream whose hello was not accepted.
   void refuse(StreamId id, const core::Error& reason);
   void leave(StreamId id);
+  void on_load(StreamId id, const rpc::Load& load, std::int64_t now_ms);
 
   Peer* at(StreamId id);
   Peer* by_address(const crypto::Address& address);

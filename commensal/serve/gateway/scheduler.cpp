@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
 #include <tuple>
 
@@ -11,17 +12,12 @@ constexpr std::size_t kReasonsMax = 5;
 
 constexpr std::uint32_t kBusyQueue = 8;  // from then on somebody new may help
 
-double wait_of(const Candidate& item) {
-  return (1.0 + item.queued + item.load_cost) * item.effort * (1 + item.wrong_cost);
-}
-
 /// The lowest is the best.
 auto rank(const Candidate& item, bool explores, bool has_known) {
   const bool is_tried_out = item.is_new && explores && item.queued == 0;
   const int tier = is_tried_out ? 0 : item.is_new && has_known ? 2 : 1;
   return std::tuple(item.avoided_until_ms, tier, item.is_held,
-                    static_cast<int>(std::floor(2 * std::log2(wait_of(item)))), item.last_turn,
-                    item.address);
+                    std::lround(2 * std::log2(wait_of(item))), item.last_turn, item.address);
 }
 
 std::string reasons(std::span<const Candidate> candidates) {
@@ -37,6 +33,18 @@ std::string reasons(std::span<const Candidate> candidates) {
 }
 
 }  // namespace
+
+double wait_of(const Candidate& item) {
+  constexpr double kUsualMs = 10;  // where nobody knows
+  const double way = item.link_ms / (item.usual_ms > 0 ? item.usual_ms : kUsualMs);
+  return ((1.0 + item.queued + item.load_cost) * item.effort + way) * (1 + item.wrong_cost);
+}
+
+double fetch_cost(double fetch_ms, double usual_ms) {
+  constexpr double kLongMs = 200;
+  if (fetch_ms < kLongMs || usual_ms <= 0) return 0;
+  return std::min<double>(limits::kProviderJobsMax, fetch_ms / usual_ms);
+}
 
 bool is_at_hand(const Candidate& item) {
   return item.excluded.empty() && item.avoided_until_ms == 0 && !item.is_new && !item.is_held &&

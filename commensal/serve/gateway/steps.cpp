@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/gateway/steps.hpp>
+#include <commensal/verify/receipt/opening.hpp>
 
 namespace commensal::gateway {
 
@@ -38,7 +39,8 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
                                                     .was_warm = peer.warm.contains(work->content)},
                                            .number = number,
                                            .is_committed = pending.has_value(),
-                                           .heard_ms = now_ms()});
+                                           .heard_ms = now_ms(),
+                                           .heard_ns = deps_.clock.monotonic_ns()});
   core::check(is_new, "a job has one step at a time");
   peer.last_turn = number;
   if (peer.in_flight++ == 0) peer.busy_since_ms = now_ms();
@@ -189,6 +191,7 @@ void Steps::on_commit(StreamId stream, const rpc::Commit& message) {
       running->heard_ms = now_ms();
       if (const JourneyPtr& journey = running->work->journey)
         journey->on_commit(message, i, deps_.clock.monotonic_ns());
+      running->trip.commit_ms = ms_since(running->heard_ns);
       committed_.push_back({item.job, running->number, *body});
       if (committed_.size() == 1) deps_.loop.post([this] { countersign(); });
       continue;
@@ -249,7 +252,11 @@ void Steps::countersign() {
     for (const Committed& one : batch) turn_down(one.job, Loss::kOurs, kept.error());
     return;
   }
-  for (const Committed& one : batch) running_.at(one.job).is_signed = true;
+  for (const Committed& one : batch) {
+    Running& running = running_.at(one.job);
+    running.is_signed = true;
+    running.heard_ns = deps_.clock.monotonic_ns();
+  }
   awaited_ += batch.size();
   for (auto& [stream, reply] : replies) {
     Roster::Peer* const peer = deps_.roster.at(stream);
@@ -260,9 +267,12 @@ void Steps::countersign() {
 void Steps::on_deliver(StreamId stream, const rpc::Deliver& message) {
   Running* const running = find(stream, message.job);
   if (running == nullptr) return;
+  const double deliver_ms = ms_since(running->heard_ns);  // it takes long to look at what is large
   auto delivery = running->work->client.check(message);
   if (!delivery) return lose(message.job, Loss::kBroken, delivery.error());
   Running made = take(message.job);
+  made.trip.deliver_ms = deliver_ms;
+  made.trip.bytes = receipt::element_bytes(message.outputs);
   if (Roster::Peer* const peer = deps_.roster.at(stream)) {
     ++peer->served;
     peer->cached.insert(made.work->content);

@@ -68,6 +68,7 @@ class Steps {
     bool is_committed = false;
     bool is_signed = false;
     std::int64_t heard_ms = 0;  // asked, or committed
+    std::int64_t heard_ns = 0;  // asked, or signed for
   };
   using Jobs = std::map<core::Digest, Running>;
 
@@ -94,6 +95,9 @@ class Steps {
   std::int64_t silent_since_ms(const Running& running, const Roster::Peer& peer) const;
   static std::string waited_for(const Running& running);
   std::int64_t now_ms() const { return deps_.clock.monotonic_ns() / 1'000'000; }
+  double ms_since(std::int64_t ns) const {
+    return static_cast<double>(deps_.clock.monotonic_ns() - ns) / 1e6;
+  }
 
   Dependencies deps_;
   const std::int64_t silence_ms_max_;

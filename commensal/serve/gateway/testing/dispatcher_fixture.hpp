@@ -61,23 +61,25 @@ class DispatcherOf : public ::testing::Test {
       loop_.advance_ms(kSilenceMs / 2);
     }
   }
-  /// What is offered for a new request; its output will be its input.
+  /// What the first provider was offered last, for a new request; its output will be its input.
   protocol::Job ask(const std::string& account = "") {
     const float value = static_cast<float>(asked_++);
     inputs_ = {{"x", tensor::Tensor::of<float>({1}, std::span(&value, 1))}};
     Order order;
     order.account = account;
-    order.model.name = "a/model";
-    order.model.content = core::Digest{5};
+    order.model.name = model_;
+    order.model.content = content_;
     order.model.is_private = is_private_;
-    order.model.allowed_providers = {provider_key_.address(), other_key_.address()};
+    order.model.allowed_providers = allowed_;
+    order.model.bytes = model_bytes_;
     order.model.outputs = {{"x", {tensor::DType::kFloat32, true, {1}, {""}}}};
     order.inputs = inputs_;
     order.scheduling = scheduling_;
     order.timeout_ms = timeout_ms_;
     order.journey = journey_;
     dispatcher_.submit(std::move(order));
-    return heard_->all<rpc::Offer>().back().job;
+    const auto offers = heard_->all<rpc::Offer>();
+    return offers.empty() ? protocol::Job() : offers.back().job;
   }
   rpc::Commit::Item commit(const protocol::Job& job, const crypto::SecretKey& signer,
                            const core::Digest& salt = kSalt) const {
@@ -139,6 +141,10 @@ class DispatcherOf : public ::testing::Test {
   std::shared_ptr<Heard> other_heard_ = std::make_shared<Heard>();
   Roster::StreamId stream_ = 0, other_stream_ = 0;
   bool is_private_ = false;
+  std::string model_ = "a/model";  // what is asked for, and its content
+  core::Digest content_{5};
+  std::int64_t model_bytes_ = 0;
+  std::vector<crypto::Address> allowed_ = {provider_key_.address(), other_key_.address()};
   Scheduling scheduling_;        // of what is asked
   std::int64_t timeout_ms_ = 0;  // likewise
   JourneyPtr journey_;           // likewise
