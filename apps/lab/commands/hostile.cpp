@@ -86,6 +86,9 @@ Run declare_hostile(CLI::App& app) {
   app.add_option("--play", options->play)->group("");
   app.add_option("--http-port", options->target.http_port)->group("");
   app.add_option("--provider-port", options->target.provider_port)->group("");
+  app.add_option("--grpc-port", options->target.grpc_port)->group("");
+  app.add_option("--writer-http-port", options->target.writer_http_port)->group("");
+  app.add_option("--writer-provider-port", options->target.writer_provider_port)->group("");
   app.add_option("--token", options->target.token)->group("");
   app.add_option("--other-token", options->target.other_token)->group("");
   app.add_option("--model", options->target.model)->group("");

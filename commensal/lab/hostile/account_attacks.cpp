@@ -280,6 +280,8 @@ constexpr AttackRow kRows[] = {
     {"idle-known", "1,024 connections that have asked once and stay", make<IdleKnown>},
     {"compressed-bomb", "compressed bodies", make<Compressed>},
     {"request-flood", "good requests on 64 connections, as many as it can", make<RequestFlood>},
+    {"relay-request-flood", "the same by way of a gateway that relays", make<RequestFlood>,
+     Site::kRelay},
     {"leave-at-once", "good requests, gone before the answer", make<LeaveAtOnce>},
     {"never-reads", "good requests on 300 connections, answers left unread", make<NeverReads>},
 };

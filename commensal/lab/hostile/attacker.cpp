@@ -46,14 +46,14 @@ constexpr AttackRow kNull = {
     [](const Target&, core::Rng&) -> std::unique_ptr<Attacker> {
       return std::make_unique<Nothing>();
     },
-    false, true};
+    Site::kPlain, true};
 
 }  // namespace
 
 std::vector<const AttackRow*> all_attacks() {
   std::vector<const AttackRow*> all = {&kNull};
   for (const auto table : {http_attacks(), http2_attacks(), account_attacks(), model_attacks(),
-                           stream_attacks(), tls_attacks()}) {
+                           stream_attacks(), tls_attacks(), grpc_attacks(), relay_attacks()}) {
     for (const AttackRow& row : table) all.push_back(&row);
   }
   return all;

@@ -19,6 +19,9 @@ namespace commensal::lab::hostile {
 struct Target {
   std::uint16_t http_port = 0;
   std::uint16_t provider_port = 0;
+  std::uint16_t grpc_port = 0;         // consumers', which speak no TLS there
+  std::uint16_t writer_http_port = 0;  // of the gateway behind a relay, whose the others are
+  std::uint16_t writer_provider_port = 0;
   std::string token;        // of an account "mallory"; it may push, ask and roll out
   std::string other_token;  // of an account "trudy", her friend
   std::string model;        // that honest consumers ask for; public
@@ -44,11 +47,19 @@ class Attacker {
   std::atomic<std::uint64_t> effects_ = 0;
 };
 
+/// What daemons are attacked.
+enum class Site : std::uint8_t {
+  kPlain,
+  kTls,    // that speak it on all ports; the others on none
+  kGrpc,   // as plain, but who is honest asks over gRPC too
+  kRelay,  // two gateways on one database; who is honest comes by way of the one that relays
+};
+
 struct AttackRow {
   std::string_view name;
   std::string_view does;  // one line
   std::unique_ptr<Attacker> (*make)(const Target& target, core::Rng& rng);
-  bool is_tls = false;   // against daemons that speak it on all ports; else on none
+  Site site = Site::kPlain;
   bool is_null = false;  // none: what is seen beside it is what looks differ by
 };
 
@@ -59,6 +70,8 @@ std::span<const AttackRow> account_attacks();
 std::span<const AttackRow> model_attacks();
 std::span<const AttackRow> stream_attacks();
 std::span<const AttackRow> tls_attacks();
+std::span<const AttackRow> grpc_attacks();
+std::span<const AttackRow> relay_attacks();
 /// Those, and one that is none.
 std::vector<const AttackRow*> all_attacks();
 

@@ -16,11 +16,11 @@ constexpr auto kFarAway = std::chrono::milliseconds(100);
 
 }  // namespace
 
-HonestConsumers::HonestConsumers(const client::ClientOptions& options, std::string model,
-                                 std::vector<Question> questions, int count)
+HonestConsumers::HonestConsumers(const std::vector<Dial>& consumers, std::string model,
+                                 std::vector<Question> questions)
     : model_(std::move(model)), questions_(std::move(questions)) {
-  for (int i = 0; i < count; ++i) {
-    threads_.emplace_back([this, options, i] { ask_on(options, static_cast<std::size_t>(i)); });
+  for (std::size_t i = 0; i < consumers.size(); ++i) {
+    threads_.emplace_back([this, dial = consumers[i], i] { ask_on(dial, i); });
   }
 }
 
@@ -55,13 +55,13 @@ bool HonestConsumers::may_ask() {
   return !stops_;
 }
 
-double HonestConsumers::come_anew(client::Client& client) {
+double HonestConsumers::come_anew(Line& line) {
   const core::SystemClock clock;
   const std::int64_t begun_ns = clock.monotonic_ns();
-  const auto connected = client.connect();
+  const auto connected = line.connect();
   const double took_ms = static_cast<double>(clock.monotonic_ns() - begun_ns) * 1e-6;
   std::this_thread::sleep_for(kFarAway);
-  if (!connected || !client.is_connected()) {
+  if (!connected || !line.is_connected()) {
     const std::lock_guard lock(mutex_);
     if (++felt_.failed == 1) {
       felt_.first_failure =
@@ -71,12 +71,12 @@ double HonestConsumers::come_anew(client::Client& client) {
   return took_ms;
 }
 
-void HonestConsumers::ask(client::Client& client, const Question& question, double connect_ms) {
+void HonestConsumers::ask(Line& line, const Question& question, double connect_ms) {
   const core::SystemClock clock;
   const std::int64_t begun_ns = clock.monotonic_ns();
-  const auto answer = client.infer(model_, 0, question.inputs);
+  const auto answer = line.infer(model_, question.inputs);
   const double took_ms = connect_ms + static_cast<double>(clock.monotonic_ns() - begun_ns) * 1e-6;
-  const bool is_wrong = answer && receipt::state_root(answer->outputs) != question.output_root;
+  const bool is_wrong = answer && receipt::state_root(*answer) != question.output_root;
   {
     const std::lock_guard lock(mutex_);
     --waiting_;
@@ -90,18 +90,13 @@ void HonestConsumers::ask(client::Client& client, const Question& question, doub
   changed_.notify_all();
 }
 
-void HonestConsumers::ask_on(client::ClientOptions options, std::size_t first) {
-  options.from = fmt::format("127.0.0.{}", 2 + first);
-  auto client = client::Client::create(options);
+void HonestConsumers::ask_on(const Dial& dial, std::size_t first) {
+  const auto line = dial(fmt::format("127.0.0.{}", 2 + first));
   const core::SystemClock clock;
-  for (std::size_t i = first; client && may_ask(); ++i) {
-    double connect_ms = 0;
-    if (i % kFreshEvery == 0) {
-      client = client::Client::create(options);
-      connect_ms = come_anew(*client);
-    }
+  for (std::size_t i = first; line && may_ask(); ++i) {
+    const double connect_ms = i % kFreshEvery == 0 ? come_anew(**line) : 0;
     const std::int64_t next_ns = clock.monotonic_ns() + kPeriodNs;
-    ask(*client, questions_[i % questions_.size()], connect_ms);
+    ask(**line, questions_[i % questions_.size()], connect_ms);
     const std::int64_t left_ns = std::max<std::int64_t>(0, next_ns - clock.monotonic_ns());
     std::this_thread::sleep_for(std::chrono::nanoseconds(left_ns));
   }

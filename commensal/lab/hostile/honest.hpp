@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/serve/client/client.hpp>
+#include <commensal/lab/hostile/line.hpp>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -28,8 +29,10 @@ class HonestConsumers {
     tensor::NamedTensors inputs;
     core::Digest output_root{};  // of the right answer
   };
-  HonestConsumers(const client::ClientOptions& options, std::string model,
-                  std::vector<Question> questions, int count);
+  /// How one of them asks, from its address.
+  using Dial = std::function<core::Result<std::unique_ptr<Line>>(const std::string& from)>;
+  HonestConsumers(const std::vector<Dial>& consumers, std::string model,
+                  std::vector<Question> questions);
   ~HonestConsumers();
 
   void begin();
@@ -37,11 +40,11 @@ class HonestConsumers {
   Felt end();
 
  private:
-  void ask_on(client::ClientOptions options, std::size_t first);
+  void ask_on(const Dial& dial, std::size_t first);
   bool may_ask();
   /// Returns how long it took to connect.
-  double come_anew(client::Client& client);
-  void ask(client::Client& client, const Question& question, double connect_ms);
+  double come_anew(Line& line);
+  void ask(Line& line, const Question& question, double connect_ms);
 
   const std::string model_;
   const std::vector<Question> questions_;

@@ -1,93 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strangers at the port for providers who speak HTTP/2, and say no more to the gateway than that.
 #include <algorithm>
-#include <chrono>
 #include <commensal/base/core/clock.hpp>
-#include <commensal/lab/hostile/http2_frames.hpp>
-#include <commensal/lab/hostile/strangers.hpp>
-#include <thread>
+#include <commensal/lab/hostile/http2_talkers.hpp>
 
 namespace commensal::lab::hostile {
 namespace {
-
-constexpr auto kPause = std::chrono::milliseconds(10);  // in which the other side answers
-
-/// A connection, as gRPC would have it.
-struct Talk {
-  std::string unsent;
-  http2::Reader reader;
-  std::uint32_t next_stream = 1;
-  bool is_heard = false;  // it was let in
-  bool is_over = false;   // it is let make no more calls
-
-  std::uint32_t call(std::string_view path) {
-    const std::uint32_t stream = std::exchange(next_stream, next_stream + 2);
-    unsent += http2::call(stream, path);
-    return stream;
-  }
-};
-
-/// Keeps so many connections of a kind of Talk. They answer settings and pings; what they say waits
-/// while the other side takes no more. Counts whom it closes after it has let them in.
-template <class Kind>
-class Talkers : public Attacker {
- public:
-  Talkers(std::uint16_t port, std::size_t count)
-      : crowd_(port, dropped_, kManyAddresses), count_(count) {}
-  void act() override {
-    for (std::size_t i = 0; i < kAtOnce && talks_.size() < count_ && crowd_.join(); ++i) {
-      talks_.emplace_back().unsent = http2::preface();
-    }
-    for (std::size_t i = talks_.size(); i > 0; --i) {
-      if (hear(i - 1) && speak(i - 1)) continue;
-      if (talks_[i - 1].is_heard) ++effects_;
-      crowd_.leave(i - 1);
-      talks_.erase(talks_.begin() + static_cast<std::ptrdiff_t>(i - 1));
-    }
-    std::this_thread::sleep_for(kPause);
-  }
-
- protected:
-  virtual void on_frame(Kind& talk, const http2::Frame& frame) = 0;
-  /// Adds to what is unsent, which is nothing.
-  virtual void go_on(Kind& talk) = 0;
-
- private:
-  bool hear(std::size_t member) {
-    Kind& talk = talks_[member];
-    const auto come = crowd_.read(member);
-    if (!come) return false;
-    talk.reader.feed(*come);
-    while (const auto frame = talk.reader.next()) {
-      talk.is_heard = true;
-      const bool is_settings = frame->kind == http2::Kind::kSettings;
-      if (frame->kind == http2::Kind::kGoAway) talk.is_over = true;
-      if ((is_settings || frame->kind == http2::Kind::kPing) && !frame->has(http2::kAck)) {
-        talk.unsent += http2::encode(
-            {frame->kind, http2::kAck, 0, is_settings ? std::string() : frame->content});
-      }
-      on_frame(talk, *frame);
-    }
-    return !talk.is_over;
-  }
-  bool speak(std::size_t member) {
-    Kind& talk = talks_[member];
-    if (talk.unsent.empty()) go_on(talk);
-    const auto taken = crowd_.offer(member, talk.unsent);
-    if (taken) talk.unsent.erase(0, *taken);
-    return taken.has_value();
-  }
-
-  std::atomic<std::uint64_t> dropped_ = 0;  // what the crowd counts
-  Crowd crowd_;
-  const std::size_t count_;
-  std::vector<Kind> talks_;  // of the crowd's members, in their order
-};
-
-bool is_end(const http2::Frame& frame) {
-  const bool is_content = frame.kind == http2::Kind::kData || frame.kind == http2::Kind::kHeaders;
-  return frame.kind == http2::Kind::kReset || (is_content && frame.has(http2::kEndStream));
-}
 
 struct Fetching : Talk {
   struct Call {

@@ -35,17 +35,48 @@ std::string preface() {
   return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + encode({Kind::kSettings, 0, 0, ""});
 }
 
-std::string call(std::uint32_t stream, std::string_view path) {
+std::string header(std::string_view name, std::string_view value) {
+  constexpr std::size_t kOneByte = 127, kGroup = 128;  // RFC 7541, 5.1
+  std::string made = number(1, 0) + text(name);
+  if (value.size() < kOneByte) return made + text(value);
+  made.push_back(static_cast<char>(kOneByte));
+  std::size_t left = value.size() - kOneByte;
+  for (; left >= kGroup; left /= kGroup) {
+    made.push_back(static_cast<char>(left % kGroup + kGroup));
+  }
+  made.push_back(static_cast<char>(left));
+  return made.append(value);
+}
+
+std::string call(std::uint32_t stream, std::string_view path, std::string_view more) {
   // POST, http, :path, :authority; content-type is name 15 + 16; te has no number.
-  return encode({Kind::kHeaders, kEndHeaders, stream,
-                 "\x83\x86\x04" + text(path) + "\x01" + text("x") + "\x0f\x10" +
-                     text("application/grpc") + number(1, 0) + text("te") + text("trailers")});
+  std::string head = "\x83\x86\x04" + text(path) + "\x01" + text("x") + "\x0f\x10" +
+                     text("application/grpc") + header("te", "trailers");
+  head.append(more);
+  std::string made;
+  for (std::size_t at = 0; at < head.size(); at += kContentBytes) {
+    const bool is_last = head.size() - at <= kContentBytes;
+    made +=
+        encode({at == 0 ? Kind::kHeaders : Kind::kContinuation,
+                is_last ? kEndHeaders : std::uint8_t{0}, stream, head.substr(at, kContentBytes)});
+  }
+  return made;
 }
 
 std::string reset(std::uint32_t stream) {
   constexpr std::uint64_t kCancel = 8;
   return encode({Kind::kReset, 0, stream, number(4, kCancel)});
 }
+
+std::string window(std::uint32_t stream, std::size_t bytes) {
+  return encode({Kind::kWindow, 0, stream, number(4, bytes)});
+}
+
+std::string no_window() {
+  return encode({Kind::kSettings, 0, 0, number(2, kInitialWindow) + number(4, 0)});
+}
+
+std::string message(std::string_view content) { return number(5, content.size()).append(content); }
 
 std::optional<Frame> Reader::next() {
   const std::string_view left = std::string_view(bytes_).substr(at_);

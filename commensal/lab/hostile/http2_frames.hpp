@@ -19,6 +19,7 @@ enum class Kind : std::uint8_t {
   kPing = 6,
   kGoAway = 7,
   kWindow = 8,
+  kContinuation = 9,
 };
 inline constexpr std::uint8_t kAck = 1;        // of settings and pings
 inline constexpr std::uint8_t kEndStream = 1;  // of data and headers
@@ -44,9 +45,18 @@ std::string text(std::string_view of);
 std::string encode(const Frame& frame);
 /// What a connection begins with; settings as they are by default.
 std::string preface();
-/// The head of a call of gRPC, in literals that no table remembers.
-std::string call(std::uint32_t stream, std::string_view path);
+/// One line of a head, in literals that no table remembers; a name below 127, any value.
+std::string header(std::string_view name, std::string_view value);
+/// The head of a call of gRPC, likewise, and whatever lines there are more; in as many frames as it
+/// takes.
+std::string call(std::uint32_t stream, std::string_view path, std::string_view more = {});
 std::string reset(std::uint32_t stream);
+/// So many bytes more may be sent to us: of a stream, or (0) on the connection.
+std::string window(std::uint32_t stream, std::size_t bytes);
+/// Settings by which nothing is ever read of what streams have to say.
+std::string no_window();
+/// A message as gRPC has it, not compressed.
+std::string message(std::string_view content);
 
 /// Frames out of what comes in pieces. A value.
 class Reader {

@@ -24,6 +24,33 @@ TEST(Http2Frames, ACallNamesItsPathAndWhatGrpcAsksFor) {
             "application/grpc\x00\x02te\x08trailers"sv);
 }
 
+TEST(Http2Frames, HeadsAreAsLongAsTheyAre) {
+  EXPECT_EQ(header("x", "ab"),
+            "\x00\x01x\x02"
+            "ab"sv);
+  // RFC 7541, 5.1: 127 + 58 + 9 * 128.
+  EXPECT_EQ(header("x", std::string(1'337, 'a')),
+            std::string("\x00\x01x\x7f\xba\x09"sv) + std::string(1'337, 'a'));
+  const std::string made = call(3, "/x", header("x", std::string(20'000, 'a')));
+  Reader reader;
+  reader.feed(made);
+  const auto head = reader.next(), rest = reader.next();
+  ASSERT_TRUE(head && rest);
+  EXPECT_EQ(head->content.size(), kContentBytes);
+  EXPECT_FALSE(head->has(kEndHeaders));
+  EXPECT_EQ(rest->kind, Kind::kContinuation);
+  EXPECT_EQ(rest->stream, 3U);
+  EXPECT_TRUE(rest->has(kEndHeaders));
+}
+
+TEST(Http2Frames, RoomIsMadeOrRefused) {
+  EXPECT_EQ(window(3, 0x0102), "\x00\x00\x04\x08\x00\x00\x00\x00\x03\x00\x00\x01\x02"sv);
+  EXPECT_EQ(no_window(), "\x00\x00\x06\x04\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00"sv);
+  EXPECT_EQ(message("ab"),
+            "\x00\x00\x00\x00\x02"
+            "ab"sv);
+}
+
 TEST(Http2Frames, AreReadHoweverTheyAreCut) {
   const Frame frames[] = {{Kind::kData, kEndStream, 5, std::string(300, 'a')},
                           {Kind::kSettings, kAck, 0, ""},

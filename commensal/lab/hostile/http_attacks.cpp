@@ -199,6 +199,16 @@ constexpr AttackRow kRows[] = {
     {"split-messages", "messages in two pieces of providers without a key",
      at_stream<SplitMessages>},
     {"stream-garbage", "noise at the port for providers", at_stream<Garbage>},
+    {"grpc-half-open", "1,500 connections over gRPC that say nothing", at_grpc<Silent>,
+     Site::kGrpc},
+    {"grpc-garbage", "noise at the port for consumers who speak gRPC", at_grpc<Garbage>,
+     Site::kGrpc},
+    {"relay-half-open", "1,500 connections that say nothing, at the gateway that relays",
+     at_http<Silent>, Site::kRelay},
+    {"relay-newcomers", "public and refused requests, each on a new connection by way of the relay",
+     at_http<Flood>, Site::kRelay},
+    {"relay-patient-addresses", "256 addresses, each as often as one may come, at the relay",
+     at_stream<PatientAddresses>, Site::kRelay},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <commensal/lab/hostile/siege.hpp>
 #include <commensal/verify/receipt/replay.hpp>
 #include <commensal/verify/receipt/roots.hpp>
+#include <map>
 #include <sstream>
 #include <thread>
 
@@ -23,9 +24,9 @@ using core::Result;
 constexpr double kControlShare = 0.3;
 constexpr double kAttackShare = 0.7;
 constexpr double kWarmSeconds = 1.5;
-constexpr double kSecondsMin = 4;    // of an attack
-constexpr double kBeginShare = 0.1;  // of a window: attackers begin
-constexpr int kConsumers = 3;
+constexpr double kSecondsMin = 4;                     // of an attack
+constexpr double kBeginShare = 0.1;                   // of a window: attackers begin
+constexpr std::size_t kConsumers = 3, kOverGrpc = 2;  // of them, where they may
 constexpr std::uint64_t kQuestions = 64;
 constexpr double kRatioMax = 2;
 
@@ -49,7 +50,7 @@ struct Outcome {
   int fallen = 0, ended_badly = 0;
   std::vector<std::string> long_turns;
   std::vector<std::string> complaints;
-  std::vector<double> peaks_mib;
+  std::map<std::string, double> peaks_mib;
 };
 
 Result<std::vector<HonestConsumers::Question>> questions_for(const core::Path& model) {
@@ -73,30 +74,41 @@ Result<std::vector<HonestConsumers::Question>> questions_for(const core::Path& m
 
 void rest(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
+Result<core::ChildProcess> start_attackers(const SiegeOptions& options, const Target& target,
+                                           std::string_view attack, double seconds) {
+  return core::ChildProcess::start({options.attackers.string(),
+                                    "hostile",
+                                    "--play",
+                                    std::string(attack),
+                                    "--seconds",
+                                    fmt::format("{}", seconds),
+                                    "--cpu-share",
+                                    fmt::format("{}", options.cpu_share),
+                                    "--seed",
+                                    std::to_string(options.seed),
+                                    "--http-port",
+                                    std::to_string(target.http_port),
+                                    "--provider-port",
+                                    std::to_string(target.provider_port),
+                                    "--grpc-port",
+                                    std::to_string(target.grpc_port),
+                                    "--writer-http-port",
+                                    std::to_string(target.writer_http_port),
+                                    "--writer-provider-port",
+                                    std::to_string(target.writer_provider_port),
+                                    "--token",
+                                    target.token,
+                                    "--other-token",
+                                    target.other_token,
+                                    "--model",
+                                    target.model},
+                                   {});
+}
+
 /// Attackers, or their control, at work for so long. Who is honest comes once they have begun.
 Result<Window> window(const SiegeOptions& options, const Target& target, HonestConsumers& consumers,
                       std::string_view attack, bool is_tls, double seconds) {
-  COMMENSAL_ASSIGN(auto child, core::ChildProcess::start({options.attackers.string(),
-                                                          "hostile",
-                                                          "--play",
-                                                          std::string(attack),
-                                                          "--seconds",
-                                                          fmt::format("{}", seconds),
-                                                          "--cpu-share",
-                                                          fmt::format("{}", options.cpu_share),
-                                                          "--seed",
-                                                          std::to_string(options.seed),
-                                                          "--http-port",
-                                                          std::to_string(target.http_port),
-                                                          "--provider-port",
-                                                          std::to_string(target.provider_port),
-                                                          "--token",
-                                                          target.token,
-                                                          "--other-token",
-                                                          target.other_token,
-                                                          "--model",
-                                                          target.model},
-                                                         {}));
+  COMMENSAL_ASSIGN(auto child, start_attackers(options, target, attack, seconds));
   rest(seconds * kBeginShare);
   Window made;
   std::optional<NewcomingProviders> newcomers;
@@ -112,20 +124,36 @@ Result<Window> window(const SiegeOptions& options, const Target& target, HonestC
   return made;
 }
 
+std::vector<HonestConsumers::Dial> consumers_of(const Fort& fort, Site site) {
+  std::vector<HonestConsumers::Dial> consumers(kConsumers,
+                                               [options = fort.alice()](const std::string& from) {
+                                                 auto its = options;
+                                                 its.from = from;
+                                                 return http_line(its);
+                                               });
+  const auto grpc = [port = fort.target().grpc_port, token = fort.alice().token](
+                        const std::string& from) -> Result<std::unique_ptr<Line>> {
+    return grpc_line(port, token, from);
+  };
+  if (site == Site::kGrpc) std::fill_n(consumers.begin(), kOverGrpc, grpc);
+  return consumers;
+}
+
 /// In a fort of its own: whatever the last attack has left is not this one's control.
 Result<Outcome> play(const SiegeOptions& options, const AttackRow& attack,
                      const std::vector<HonestConsumers::Question>& questions, double seconds) {
-  COMMENSAL_ASSIGN(const auto fort, Fort::build(options.daemons, options.model, attack.is_tls));
-  HonestConsumers consumers(fort->alice(), fort->target().model, questions, kConsumers);
+  COMMENSAL_ASSIGN(const auto fort, Fort::build(options.daemons, options.model, attack.site));
+  HonestConsumers consumers(consumers_of(*fort, attack.site), fort->target().model, questions);
+  const bool is_tls = attack.site == Site::kTls;
   consumers.begin();
   rest(kWarmSeconds);  // its providers load the model
   std::ignore = consumers.end();
   Outcome outcome;
   outcome.attack = &attack;
-  COMMENSAL_ASSIGN(outcome.control, window(options, fort->target(), consumers, "", attack.is_tls,
-                                           seconds * kControlShare));
-  COMMENSAL_ASSIGN(outcome.attacked, window(options, fort->target(), consumers, attack.name,
-                                            attack.is_tls, seconds * kAttackShare));
+  COMMENSAL_ASSIGN(outcome.control,
+                   window(options, fort->target(), consumers, "", is_tls, seconds * kControlShare));
+  COMMENSAL_ASSIGN(outcome.attacked, window(options, fort->target(), consumers, attack.name, is_tls,
+                                            seconds * kAttackShare));
   outcome.fallen = fort->fallen();
   outcome.peaks_mib = fort->peaks_mib();
   outcome.ended_badly = fort->end();
@@ -164,7 +192,7 @@ bench::Fields fields_of(const Outcome& one) {
           {"cpu_share", one.attacked.deeds.cpu_share},
           {"control_cpu_share", one.control.deeds.cpu_share},
           {"long_turns", static_cast<std::uint64_t>(one.long_turns.size())},
-          {"gateway_peak_mib", one.peaks_mib.front()}};
+          {"gateway_peak_mib", one.peaks_mib.at("gateway")}};
 }
 
 std::string line_of(const Outcome& one) {
@@ -231,24 +259,24 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   report.head = {
       {"seconds", options.seconds}, {"cpu_share", options.cpu_share}, {"seed", options.seed}};
   std::vector<bench::Fields> results;
-  std::uint64_t attacks = 0, idle = 0, fallen = 0, badly = 0;
+  std::uint64_t attacks = 0, idle = 0, fallen = 0, badly = 0, all = 0;
   std::vector<std::string> long_turns, complaints;
-  std::vector<double> peaks(3, 0);
+  std::map<std::string, double> peaks;
   for (const Outcome& one : outcomes) {
     results.push_back(fields_of(one));
     report.rows.push_back(ratio_row(one));
     report.tables += line_of(one);
     attacks += one.attack->is_null ? 0 : 1;
     idle += !one.attack->is_null && one.attacked.deeds.effects == 0 ? 1 : 0;
+    all += one.peaks_mib.size();
     fallen += static_cast<std::uint64_t>(one.fallen);
     badly += static_cast<std::uint64_t>(one.ended_badly);
     long_turns.insert(long_turns.end(), one.long_turns.begin(), one.long_turns.end());
     complaints.insert(complaints.end(), one.complaints.begin(), one.complaints.end());
-    std::ranges::transform(peaks, one.peaks_mib, peaks.begin(),
-                           [](double a, double b) { return std::max(a, b); });
+    for (const auto& [name, mib] : one.peaks_mib) peaks[name] = std::max(peaks[name], mib);
   }
   report.lists = {{"results", std::move(results)}};
-  const std::string daemons = fmt::format("of {}", 3 * outcomes.size());
+  const std::string daemons = fmt::format("of {}", all);
   report.rows.push_back(none("attackers that saw no effect", idle, fmt::format("of {}", attacks)));
   report.rows.push_back(none("daemons that ended", fallen, daemons));
   report.rows.push_back(none("daemons that did not end well when told to", badly, daemons));
@@ -260,14 +288,20 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   for (const auto* const lines : {&complaints, &long_turns}) {
     for (std::size_t i = 0; i < lines->size() && i < 10; ++i) report.notes.push_back((*lines)[i]);
   }
-  const char* const names[] = {"gateway", "provider ada", "provider bob"};
-  for (std::size_t i = 0; i < peaks.size(); ++i) {
-    report.rows.push_back({.name = fmt::format("{} peak memory MiB", names[i]),
-                           .value = peaks[i],
-                           .low = peaks[i],
-                           .high = peaks[i]});
+  for (const auto& [name, mib] : peaks) {
+    report.rows.push_back(
+        {.name = fmt::format("{} peak memory MiB", name), .value = mib, .low = mib, .high = mib});
   }
   return report;
+}
+
+/// All of them, but those that need what is not installed.
+std::vector<const AttackRow*> attacks_here(const SiegeOptions& options) {
+  auto attacks = all_attacks();
+  if (Database::is_installed()) return attacks;
+  std::erase_if(attacks, [](const AttackRow* row) { return row->site == Site::kRelay; });
+  options.progress("without those at a relay, which need Debian's postgresql-15");
+  return attacks;
 }
 
 }  // namespace
@@ -278,7 +312,7 @@ Result<bench::Report> besiege(const SiegeOptions& options) {
     COMMENSAL_ASSIGN(const AttackRow* const row, find_attack(name));
     attacks.push_back(row);
   }
-  if (attacks.empty()) attacks = all_attacks();
+  if (attacks.empty()) attacks = attacks_here(options);
   const double share = options.seconds / static_cast<double>(attacks.size());
   if (share < kSecondsMin) {
     return core::fail(core::ErrorCode::kInvalidArgument,

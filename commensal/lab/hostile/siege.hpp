@@ -19,17 +19,18 @@ struct SiegeOptions {
   std::function<void(std::string_view attack)> progress = [](std::string_view) {};
 };
 
-/// For each attack a gateway and two providers as they are shipped, honest consumers who ask at a
-/// steady rate and hold every answer against their own, honest providers that come anew, always
-/// first a control that burns in silence the share of a processor that attackers may have (of which
-/// quiet ones use less), then the attack. What was asked in a window counts there, however long it
-/// took; an attacker gets ready in the first of it. The bars: every attacker has seen an effect on
-/// the daemons (the null is none), no daemon ends, all end when they are told to, beside attacks no
-/// honest request fails or is answered wrongly and no new provider waits for its challenge for
-/// three seconds, nor (counted apart) beside the controls, the honest p99 at most doubles, no turn
-/// of the gateway's loop is long, no sanitizer (of a build that has one) complains. Errors:
-/// kNotFound (an attack, a program), kInvalidArgument (too few seconds), those of starting the
-/// daemons.
+/// For each attack a gateway and two providers as they are shipped (at a relay: two gateways, by
+/// way of the one that does not write), honest consumers (over gRPC where that is attacked) who ask
+/// at a steady rate and hold every answer against their own, honest providers that come anew,
+/// always first a control that burns in silence the share of a processor that attackers may have
+/// (of which quiet ones use less), then the attack. What was asked in a window counts there,
+/// however long it took; an attacker gets ready in the first of it. The bars: every attacker has
+/// seen an effect on the daemons (the null is none), no daemon ends, all end when they are told to,
+/// beside attacks no honest request fails or is answered wrongly and no new provider waits for its
+/// challenge for three seconds, nor (counted apart) beside the controls, the honest p99 at most
+/// doubles, no turn of the gateway's loop is long, no sanitizer (of a build that has one)
+/// complains. Errors: kNotFound (an attack, a program), kInvalidArgument (too few seconds), those
+/// of starting the daemons.
 core::Result<bench::Report> besiege(const SiegeOptions& options);
 
 }  // namespace commensal::lab::hostile

@@ -81,6 +81,11 @@ template <class Kind>
 std::unique_ptr<Attacker> at_http(const Target& target, core::Rng& rng) {
   return at_port<Kind>(target.http_port, rng);
 }
+/// That for consumers who speak gRPC.
+template <class Kind>
+std::unique_ptr<Attacker> at_grpc(const Target& target, core::Rng& rng) {
+  return at_port<Kind>(target.grpc_port, rng);
+}
 /// That for providers.
 template <class Kind>
 std::unique_ptr<Attacker> at_stream(const Target& target, core::Rng& rng) {

@@ -102,13 +102,13 @@ class PlainBytes final : public Speaker {
 
 constexpr AttackRow kRows[] = {
     {"tls-half-hello", "1,500 connections that begin a handshake and stop", at_http<HalfHello>,
-     true},
+     Site::kTls},
     {"tls-hello-flood", "handshakes that are left once the gateway has signed", at_http<HelloFlood>,
-     true},
+     Site::kTls},
     {"tls-hello-flood-providers", "the same at the port for providers",
-     at_stream<HelloFloodOfProviders>, true},
+     at_stream<HelloFloodOfProviders>, Site::kTls},
     {"tls-plain-bytes", "plain requests, odd records and noise where TLS is spoken",
-     at_http<PlainBytes>, true},
+     at_http<PlainBytes>, Site::kTls},
 };
 
 }  // namespace
