@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// Providers that die one after the other while customers ask nearly as much as all of them can do.
+#include <grpcpp/grpcpp.h>
+#include <inference/grpc_service.grpc.pb.h>
+
+#include <atomic>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/graph/session.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include <tests/e2e/paid_system.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+constexpr std::uint64_t kPictures = 64;
+constexpr std::size_t kAnswersOfOne = 900;  // then another account: a list has 1,000
+constexpr std::int64_t kPrice = 12'000, kCredit = 120'000'000;  // of test money
+constexpr int kCustomers = 24, kProviders = 3, kPeakS = 8, kDeathEveryS = 10;
+constexpr double kShareOfPeak = 0.7;
+constexpr std::int64_t kWaitMs = 30'000;
+constexpr const char* kServed = "operator/digits";
+
+/// The bytes of the right answers.
+std::vector<std::string> right_answers() {
+  const core::Bytes bytes = *core::read_file(kModel);
+  const auto graph = *graph::onnx::import_bytes(bytes, nullptr);
+  auto session = *graph::Session::create(graph, {});
+  std::vector<std::string> answers;
+  for (std::uint64_t i = 0; i < kPictures; ++i) {
+    const auto outputs = *session.run({picture(i)[0].value});
+    answers.emplace_back(core::as_text(outputs[0].bytes()));
+  }
+  return answers;
+}
+
+/// When the next request is due, for all customers together, and what they have seen.
+/// Thread-safety: any thread.
+class Pace {
+ public:
+  /// So many a second from now on; 0: one after the other.
+  void set(double per_second) {
+    const std::lock_guard lock(mutex_);
+    per_second_ = per_second;
+    begun_ns_ = clock_.monotonic_ns();
+    given_ = answers_ = 0;
+  }
+  std::int64_t due_ns() {
+    const std::lock_guard lock(mutex_);
+    if (per_second_ <= 0) return 0;
+    return begun_ns_ + static_cast<std::int64_t>(1e9 * static_cast<double>(given_++) / per_second_);
+  }
+  void answered(const std::string& account, std::string receipt) {
+    const std::lock_guard lock(mutex_);
+    ++answers_;
+    receipts_[account].push_back(std::move(receipt));
+  }
+  void failed(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    ++failures_[why];
+  }
+  void wrong() { ++wrong_; }
+
+  std::uint64_t answers() const {  // since set()
+    const std::lock_guard lock(mutex_);
+    return answers_;
+  }
+  std::uint64_t wrongs() const { return wrong_; }
+  std::map<std::string, std::uint64_t> failures() const {
+    const std::lock_guard lock(mutex_);
+    return failures_;
+  }
+  std::map<std::string, std::vector<std::string>> receipts() const {
+    const std::lock_guard lock(mutex_);
+    return receipts_;
+  }
+
+ private:
+  const core::SystemClock clock_{};
+  std::atomic<std::uint64_t> wrong_ = 0;
+  mutable std::mutex mutex_;  // guards the rest
+  double per_second_ = 0;
+  std::int64_t begun_ns_ = 0;
+  std::uint64_t given_ = 0, answers_ = 0;
+  std::map<std::string, std::vector<std::string>> receipts_;
+  std::map<std::string, std::uint64_t> failures_;
+};
+
+/// Asks over gRPC, one question at a time.
+class Customer {
+ public:
+  Customer(std::string name, client::Client operators, const std::string& grpc,
+           const std::vector<std::string>& right, Pace& pace)
+      : name_(std::move(name)),
+        operators_(std::move(operators)),
+        right_(right),
+        pace_(pace),
+        stub_(inference::GRPCInferenceService::NewStub(channel(grpc))),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+ private:
+  static std::shared_ptr<grpc::Channel> channel(const std::string& grpc) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel(grpc, grpc::InsecureChannelCredentials(), arguments);
+  }
+  void run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (token_.empty() || answers_ == kAnswersOfOne) {
+        account_ = fmt::format("{}-{}", name_, ++accounts_);
+        token_ = operators_.create_account(account_, "consumer").value().token;
+        answers_ = 0;
+      }
+      const std::int64_t due_ns = pace_.due_ns();
+      while (!stop.stop_requested() && clock_.monotonic_ns() < due_ns) pause_ms(1);
+      if (!stop.stop_requested()) ask(++asked_ % kPictures);
+    }
+  }
+  void ask(std::uint64_t which) {
+    inference::ModelInferRequest request;
+    inference::ModelInferResponse response;
+    request.set_model_name(kServed);
+    auto& input = *request.add_inputs();
+    input.set_name("image");
+    input.set_datatype("FP32");
+    for (const int dim : {1, 1, 8, 8}) input.add_shape(dim);
+    const auto tensors = picture(which);
+    request.add_raw_input_contents(std::string(core::as_text(tensors[0].value.bytes())));
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", "Bearer " + token_);
+    context.set_deadline(
+        gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_millis(kWaitMs, GPR_TIMESPAN)));
+    const grpc::Status status = stub_->ModelInfer(&context, request, &response);
+    if (!status.ok()) return pace_.failed(status.error_message());
+    ++answers_;
+    pace_.answered(account_, response.parameters().at("commensal_receipt").string_param());
+    if (response.raw_output_contents(0) != right_[which]) pace_.wrong();
+  }
+
+  const core::SystemClock clock_{};
+  const std::string name_;
+  client::Client operators_;
+  const std::vector<std::string>& right_;
+  Pace& pace_;
+  std::size_t answers_ = 0, accounts_ = 0;
+  std::uint64_t asked_ = 0;
+  std::string account_, token_;
+  std::unique_ptr<inference::GRPCInferenceService::Stub> stub_;
+  std::jthread thread_;  // last: it sees the others
+};
+
+/// What a process holds.
+struct Held {
+  double mib = 0;
+  int files = 0;
+  std::uint64_t answers = 0;  // by then
+};
+
+Held held_by(pid_t process) {
+  const std::filesystem::path at = "/proc/" + std::to_string(process);
+  std::ifstream file(at / "statm");
+  std::int64_t size = 0, resident = 0;
+  file >> size >> resident;
+  Held held{static_cast<double>(resident * ::sysconf(_SC_PAGESIZE)) / (1 << 20), 0, 0};
+  for (const auto& entry : std::filesystem::directory_iterator(at / "fd")) {
+    held.files += entry.path().empty() ? 0 : 1;
+  }
+  return held;
+}
+
+int seconds_of_deaths() {
+  const char* const asked = std::getenv("COMMENSAL_DEATHS_S");
+  return asked == nullptr ? 30 : std::atoi(asked);
+}
+
+class Deaths : public PaidSystem {
+ protected:
+  void start() {
+    money_ = Money::kByDefault;
+    start_gateway({"--grpc", "127.0.0.1:0"});
+    auto client = connect();
+    push(client);
+    for (int i = 0; i < kProviders; ++i) start_one(i);
+    insist(client, 0);
+  }
+  void start_one(int i) {
+    providers_[i] = start_provider(fmt::format("provider{}", i), {"--threads", "1"});
+  }
+  double peak(Pace& pace) {
+    pause_ms(2'000);  // accounts are opened, models loaded
+    pace.set(0);
+    pause_ms(kPeakS * 1'000);
+    return static_cast<double>(pace.answers()) / kPeakS;
+  }
+  std::vector<Held> suffer(Pace& pace);
+  void expect_receipts(const Pace& pace);
+  void expect_tickets(std::uint64_t answers);
+
+  const core::SystemClock clock_{};
+  std::array<std::unique_ptr<Process>, kProviders> providers_;
+};
+
+/// Returns what the gateway held, each second.
+std::vector<Held> Deaths::suffer(Pace& pace) {
+  std::vector<Held> held;
+  for (int second = 1; second <= seconds_of_deaths(); ++second) {
+    pause_ms(1'000);
+    held.push_back(held_by(gateway_->pid()));
+    held.back().answers = pace.answers();
+    if (second % kDeathEveryS != 0) continue;
+    const int dies = second / kDeathEveryS % kProviders;
+    providers_[dies]->kill();
+    start_one(dies);
+  }
+  return held;
+}
+
+/// Each that was acknowledged is there, once, and paid for.
+void Deaths::expect_receipts(const Pace& pace) {
+  auto client = connect();
+  std::set<std::string> all;
+  for (const auto& [account, acknowledged] : pace.receipts()) {
+    const Json listed =
+        Json::parse(client.get_json("/v1/receipts?count=1000&account=" + account).value_or("{}"));
+    std::multiset<std::string> kept;
+    for (const Json& one : listed.value("receipts", Json::array()))
+      kept.insert(one.value("id", ""));
+    for (const std::string& receipt : acknowledged) {
+      EXPECT_EQ(kept.count(receipt), 1U) << account << ", receipt " << receipt;
+      EXPECT_TRUE(all.insert(receipt).second) << "two answers with the receipt " << receipt;
+    }
+    const std::int64_t spent = kCredit - std::stoll(balance(account, "credit"));
+    EXPECT_EQ(spent % kPrice, 0) << account;
+    EXPECT_GE(spent / kPrice, std::ssize(acknowledged)) << account;
+    EXPECT_LE(spent / kPrice, std::ssize(kept)) << account;
+  }
+}
+
+/// All are drawn, and both sides' books say what was paid.
+void Deaths::expect_tickets(std::uint64_t answers) {
+  Json ever;
+  std::uint64_t issued = 0, decided = 0, paid = 0, own = 0;
+  for (int tries = 0; tries < 240; ++tries, pause_ms(250)) {
+    ever = ask({"tickets"}).at("ever");
+    issued = ever.at("issued");
+    decided = 0;
+    for (const char* end : {"lost", "paid", "penalised", "slashed", "void"})
+      decided += ever.at(end).get<std::uint64_t>();
+    paid = std::stoull(ever.at("value_paid").get<std::string>());
+    own = 0;
+    for (int i = 0; i < kProviders; ++i) {
+      const Json book =
+          ask({"tickets", "--data-dir", folder_.at(fmt::format("provider{}", i))}).at("ever");
+      own += std::stoull(book.at("value_paid").get<std::string>());
+    }
+    if (issued == decided && own == paid) break;
+  }
+  fmt::print("tickets: {}\n", ever.dump());
+  EXPECT_GE(issued, answers);
+  EXPECT_EQ(decided, issued);
+  EXPECT_EQ(own, paid);
+  EXPECT_EQ(ever.at("void"), 0);
+}
+
+/// Of the first third, the last third, and all of it.
+void expect_no_leak(const std::vector<Held>& held) {
+  // What the gateway keeps in memory of a receipt and its ticket, which it does until 2^18 of them,
+  // and what allocators keep of what comes and goes.
+  constexpr double kMibOfAnswer = 3.0 / 1024, kMibAtOnce = 16;
+  constexpr int kFilesAtOnce = 2 * kProviders * 4 + 8;  // streams, downloads, both sides' copies
+  const std::size_t third = held.size() / 3;
+  const Held& early = held[third];
+  double late_mib = 0;
+  int early_files = 0, late_files = 0;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (i < third) early_files = std::max(early_files, held[i].files);
+    if (i < held.size() - third) continue;
+    late_mib = std::max(late_mib, held[i].mib);
+    late_files = std::max(late_files, held[i].files);
+  }
+  const auto more = static_cast<double>(held.back().answers - early.answers);
+  fmt::print(
+      "gateway: {:.1f} MiB after {} answers, at most {:.1f} later ({:.0f} bytes an answer); "
+      "files {} at most, {} later\n",
+      early.mib, early.answers, late_mib, (late_mib - early.mib) * (1 << 20) / more, early_files,
+      late_files);
+  EXPECT_LE(late_mib, early.mib + kMibAtOnce + kMibOfAnswer * more);
+  EXPECT_LE(late_files, early_files + kFilesAtOnce);
+}
+
+TEST_F(Deaths, OfProvidersLoseNothingAtSeventyPercentOfThePeak) {
+  const auto right = right_answers();
+  start();
+  Pace pace;
+  std::vector<Held> held;
+  std::uint64_t answers = 0;
+  double peak_rate = 0;
+  {
+    std::vector<std::unique_ptr<Customer>> customers;
+    for (int i = 0; i < kCustomers; ++i) {
+      customers.push_back(
+          std::make_unique<Customer>(fmt::format("c{}", i), connect(), grpc_, right, pace));
+    }
+    peak_rate = peak(pace);
+    pace.set(kShareOfPeak * peak_rate);
+    held = suffer(pace);
+    answers = pace.answers();
+  }
+  std::uint64_t failures = 0;
+  for (const auto& [why, times] : pace.failures()) {
+    failures += times;
+    fmt::print("  {:5} {}\n", times, why);
+  }
+  fmt::print("{} s, peak {:.0f}/s: {} answers ({:.0f}/s), {} failures, {} wrong\n", held.size(),
+             peak_rate, answers, static_cast<double>(answers) / static_cast<double>(held.size()),
+             failures, pace.wrongs());
+  EXPECT_EQ(pace.wrongs(), 0U);
+  EXPECT_EQ(failures, 0U);
+  EXPECT_GE(answers, static_cast<std::uint64_t>(0.9 * kShareOfPeak * peak_rate) * held.size());
+  expect_no_leak(held);
+  expect_receipts(pace);
+  std::uint64_t all = 0;
+  for (const auto& [account, receipts] : pace.receipts()) all += receipts.size();
+  expect_tickets(all);
+}
+
+}  // namespace
+}  // namespace commensal::e2e
