@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some of the peers that mean harm, for a moment each: the whole siege is a command.
+// Some of the peers that mean harm, for a moment each; all of them on request (ctest -R
+// LongHostile).
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include <tests/e2e/process.hpp>
@@ -11,21 +13,33 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// Five seconds each, of which some attackers take two to get ready; or all, for as long as is
+/// asked.
+std::vector<std::string> command() {
+  const char* const seconds = std::getenv("COMMENSAL_HOSTILE_S");
+  if (seconds != nullptr) return {"hostile", "--seconds", seconds, "--json", "--all"};
+  return {"hostile",         "--seconds",     "55",
+          "--json",          "slowloris",     "large-bodies",
+          "request-flood",   "hungry-model",  "expensive-reads",
+          "silent-streams",  "commits-twice", "large-answers",
+          "tls-hello-flood", "grpc-resets",   "grpc-streams"};
+}
+
 TEST(Hostile, HonestConsumersAreServedBesideThem) {
-  const std::vector<std::string> attacks = {
-      "slowloris",    "large-bodies",    "request-flood",  "rollout-flood", "hungry-model",
-      "long-lists",   "expensive-reads", "silent-streams", "commits-twice", "any-order",
-      "resume-flood", "large-answers",   "tls-hello-flood"};
-  // Five seconds each, of which some attackers take two to get ready.
-  std::vector<std::string> command = {"hostile", "--seconds", "65", "--json"};
-  command.insert(command.end(), attacks.begin(), attacks.end());
+  const std::vector<std::string> words = command();
+  const std::size_t named = words.size() - 4;
   int status = 0;
-  const Json said = Json::parse(run(command, status, COMMENSAL_LAB_PROGRAM), nullptr, false);
+  const Json said = Json::parse(run(words, status, COMMENSAL_LAB_PROGRAM), nullptr, false);
   ASSERT_TRUE(said.is_object());
-  ASSERT_EQ(said.at("results").size(), attacks.size());
+  const bool is_all = words.back() == "--all";
+  if (!is_all) {
+    ASSERT_EQ(said.at("results").size(), named);
+  }
   for (const Json& one : said.at("results")) {
     EXPECT_GT(one.at("acts"), 0) << one;
-    EXPECT_GT(one.at("effects"), 0) << one;
+    if (!one.at("is_null")) {
+      EXPECT_GT(one.at("effects"), 0) << one;
+    }
     EXPECT_GT(one.at("answers"), 0) << one;
     EXPECT_EQ(one.at("failed"), 0) << one;
     EXPECT_EQ(one.at("wrong"), 0) << one;
