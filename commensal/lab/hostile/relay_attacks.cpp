@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // At two gateways, of which one relays: who speaks as a relay, or would, or stands behind one.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <array>
-#include <commensal/base/core/proxy_header.hpp>
+#include <commensal/base/core/bytes.hpp>
+#include <commensal/lab/hostile/http2_frames.hpp>
 #include <commensal/lab/hostile/strangers.hpp>
 
 namespace commensal::lab::hostile {
 namespace {
 
-std::string header_of(std::uint32_t client, std::string_view secret) {
-  sockaddr_in from{}, to{};
-  from.sin_family = to.sin_family = AF_INET;
-  from.sin_addr.s_addr = htonl(client);
-  from.sin_port = htons(4'000);
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const core::Bytes made = core::proxy_header(reinterpret_cast<const sockaddr*>(&from),
-                                              reinterpret_cast<const sockaddr*>(&to), secret);
-  return std::string(core::as_text(made));
+/// Version 2 of the PROXY protocol, by hand: from `client`, with a field by which relays of this
+/// kind would be believed.
+std::string header_of(std::uint32_t client, std::string_view proof) {
+  constexpr std::string_view kSignature("\r\n\r\n\0\r\nQUIT\n", 12);
+  constexpr std::uint32_t kLoopback = 0x7f00'0001;
+  const std::string more = http2::number(4, client) + http2::number(4, kLoopback) +
+                           http2::number(2, 4'000) + http2::number(2, 80) + "\xe0" +
+                           http2::number(2, proof.size()) + std::string(proof);
+  return std::string(kSignature) + "\x21\x11" + http2::number(2, more.size()) + more;
 }
 
 /// Headers of a relay with a secret that is wrong, none, or too long, of another kind, and cut off;
@@ -85,7 +83,7 @@ class HalfHeaders final : public Silent {
   }
 
  private:
-  const std::string header_ = header_of(INADDR_LOOPBACK, std::string(64, 'a'));
+  const std::string header_ = header_of(0, std::string(64, 'a'));
 };
 
 template <class Kind>

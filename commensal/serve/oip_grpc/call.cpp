@@ -37,6 +37,11 @@ std::int64_t writing_ns_max(std::size_t bytes) {
 
 }  // namespace
 
+bool Hall::refuse(const std::string& network) {
+  const std::lock_guard lock(mutex);
+  return refused.take(network, services.clock.monotonic_ns());
+}
+
 Call::Call(std::shared_ptr<Hall> hall, grpc::GenericCallbackServerContext* context)
     : hall_(std::move(hall)),
       context_(context),
@@ -189,7 +194,8 @@ void Call::answer(const TurnPtr& turn, core::Result<grpc::ByteBuffer> answer) {
   pump_locked();
 }
 
-/// Who shows no token is refused as often as it may ask, then its connection ends each time.
+/// Who shows no token is refused as often as it may ask, then its connection ends each time; where
+/// that is too often, it is cut off with all strangers of its network.
 void Call::refuse(const core::Error& error) {
   bool is_known = false;
   {
@@ -199,8 +205,9 @@ void Call::refuse(const core::Error& error) {
     pump_locked();
   }
   const std::int64_t now_ns = hall_->services.clock.monotonic_ns();
-  if (!is_known && !hall_->services.serving.strangers.ask("@" + from_.network, now_ns))
-    hall_->door->end(from_.connection);
+  if (is_known || hall_->services.serving.strangers.ask("@" + from_.network, now_ns)) return;
+  hall_->refuse(from_.network) ? hall_->door->end(from_.connection)
+                               : hall_->door->cut_off(from_.connection);
 }
 
 void Call::finish_locked(const grpc::Status& status) {

@@ -4,6 +4,8 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <commensal/base/core/limits_grpc.hpp>
+#include <commensal/base/core/rates.hpp>
 #include <commensal/serve/observe/request_tag.hpp>
 #include <commensal/serve/oip_grpc/methods.hpp>
 #include <commensal/serve/rpc/generic_server.hpp>
@@ -26,6 +28,12 @@ struct Hall {
   std::mutex mutex = {};  // guards the rest
   std::map<const Call*, std::weak_ptr<Call>> calls = {};
   bool is_stopped = false;
+  core::Rates<std::string> refused{
+      // networks
+      limits::kGrpcRefusedPerSecond, limits::kGrpcRefusedAtOnce / limits::kGrpcRefusedPerSecond};
+
+  /// One more call of this network's strangers is refused as too many. Whether that may be.
+  bool refuse(const std::string& network);
 };
 
 /// Reads a request once it is known whose it is, has it answered, writes the answer; of a stream

@@ -314,10 +314,20 @@ bool Door::call(const std::string& connection) {
   const auto found = connections_.find(connection);
   if (found == connections_.end()) return false;
   if (calls_.take(connection, clock_.monotonic_ns())) return true;
-  const std::string network = found->second.network;
-  end_locked(found);
-  punish_locked(network);
+  cut_off_locked(found);
   return false;
+}
+
+void Door::cut_off(const std::string& connection) {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found != connections_.end()) cut_off_locked(found);
+}
+
+void Door::cut_off_locked(Connections::iterator which) {
+  const std::string network = which->second.network;
+  end_locked(which);
+  punish_locked(network);
 }
 
 void Door::end(const std::string& connection) {

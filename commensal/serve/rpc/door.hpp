@@ -95,6 +95,8 @@ class Door {
   /// One more call on it. False where it has too many (limits::kDoorCalls...), or has ended.
   bool call(const std::string& connection);
   void end(const std::string& connection);
+  /// The same, and with it all strangers of its network, as above.
+  void cut_off(const std::string& connection);
   /// It is no stranger's, until as many disown() as vouch().
   void vouch(const std::string& connection);
   void disown(const std::string& connection);
@@ -133,6 +135,7 @@ class Door {
   bool admit(int accepted, const sockaddr_storage& peer, std::string network, bool is_relayed);
   bool make_room_locked();
   void end_locked(Connections::iterator which);
+  void cut_off_locked(Connections::iterator which);
   void punish_locked(const std::string& network);
   bool look_at_strangers();
   void sweep();

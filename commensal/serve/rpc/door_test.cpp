@@ -230,6 +230,20 @@ TEST_F(DoorTest, EndsWhoCallsWithoutEnd) {
   EXPECT_TRUE(ends(dial().first)) << "for some seconds nobody of it is let in";
 }
 
+TEST_F(DoorTest, CutsOffWithAllStrangersOfItsNetwork) {
+  open({});
+  const auto [one, name] = dial();
+  const auto [known, another] = dial();
+  const auto [stranger, third] = dial();
+  wait_for(3);
+  door->vouch(another);
+  door->cut_off(name);
+  EXPECT_TRUE(ends(one));
+  EXPECT_TRUE(ends(stranger));
+  EXPECT_FALSE(ends(known, 0));
+  EXPECT_TRUE(ends(dial().first)) << "for some seconds nobody of it is let in";
+}
+
 TEST_F(DoorTest, EndsStrangersThatSayMuch) {
   constexpr std::size_t kBytes = 1'000;
   open({.stranger_bytes_max = kBytes, .known_bytes_max = kBytes});
