@@ -396,32 +396,5 @@ TEST_F(GrpcFace, StrangersMayAskLittle) {
   expect_serves();
 }
 
-// Many on a connection: gRPC has taken them all by the time the first is refused.
-TEST_F(GrpcFace, StrangersThatAreRefusedWithoutEndAreKeptOut) {
-  std::string calls("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
-  const std::string path = "/inference.GRPCInferenceService/ServerLive";
-  const std::string head = std::string("\x83\x86\x04") + static_cast<char>(path.size()) + path +
-                           std::string("\x01\x01x\x0f\x10\x10", 6) + "application/grpc" +
-                           std::string("\0\2te\x8", 5) + "trailers";
-  for (int i = 0; i < 100; ++i) {
-    calls += std::string("\0\0", 2) + static_cast<char>(head.size()) + "\1\4" +
-             std::string("\0\0\0", 3) + static_cast<char>(2 * i + 1) + head;
-  }
-  const auto is_let_in = [&] {  // the first word of HTTP/2 is the server's
-    const core::Descriptor socket = dial();
-    std::array<char, 64> heard{};
-    pollfd one{socket.get(), POLLIN, 0};
-    return ::poll(&one, 1, 10'000) == 1 && ::recv(socket.get(), heard.data(), heard.size(), 0) > 0;
-  };
-  EXPECT_TRUE(is_let_in());
-  std::vector<core::Descriptor> callers;
-  for (; callers.size() < 100 && is_let_in(); callers.push_back(dial())) {
-    if (!callers.empty()) ::send(callers.back().get(), calls.data(), calls.size(), MSG_NOSIGNAL);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  EXPECT_GT(callers.size(), 5U) << "who is refused now and then is let in";
-  EXPECT_LT(callers.size(), 60U);
-}
-
 }  // namespace
 }  // namespace commensal::tests

@@ -15,6 +15,9 @@ inline constexpr std::int64_t kGrpcAnswerBytesMax = (std::int64_t{1} << 31) - 1;
 // it is kept out for a while. gRPC takes what one connection calls before anybody is asked.
 inline constexpr double kGrpcRefusedAtOnce = 512;
 inline constexpr double kGrpcRefusedPerSecond = 64;
+// Calls that are taken back on connections that stay, of one network: likewise.
+inline constexpr double kGrpcTakenBackAtOnce = 1024;
+inline constexpr double kGrpcTakenBackPerSecond = 128;
 // Of a connection before a token is seen on it: gRPC reads ahead for each call.
 inline constexpr std::uint64_t kGrpcStrangerBytesMax = 8 << 20;
 // Of one between two calls of an account's: a message of megabytes is read ahead by then.

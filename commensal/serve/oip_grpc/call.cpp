@@ -42,6 +42,11 @@ bool Hall::refuse(const std::string& network) {
   return refused.take(network, services.clock.monotonic_ns());
 }
 
+bool Hall::take_back(const std::string& network) {
+  const std::lock_guard lock(mutex);
+  return taken_back.take(network, services.clock.monotonic_ns());
+}
+
 Call::Call(std::shared_ptr<Hall> hall, grpc::GenericCallbackServerContext* context)
     : hall_(std::move(hall)),
       context_(context),
@@ -251,8 +256,13 @@ void Call::OnWriteDone(bool ok) {
   if (goes_on) admit();
 }
 
+/// A call that is made and taken back at once costs more than one that is answered, and never
+/// counts as one that is open. Where a connection ends, all its calls are taken back: that is no
+/// fault.
 void Call::OnCancel() {
   left_.request_stop();  // not under the mutex: the gateway may answer before it returns
+  if (hall_->door->is_open(from_.connection) && !hall_->take_back(from_.network))
+    hall_->door->cut_off(from_.connection);
   const std::lock_guard lock(mutex_);
   if (!end_) end_ = grpc::Status::CANCELLED;
   pump_locked();

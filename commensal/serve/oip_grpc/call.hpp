@@ -31,9 +31,14 @@ struct Hall {
   core::Rates<std::string> refused{
       // networks
       limits::kGrpcRefusedPerSecond, limits::kGrpcRefusedAtOnce / limits::kGrpcRefusedPerSecond};
+  core::Rates<std::string> taken_back{
+      limits::kGrpcTakenBackPerSecond,
+      limits::kGrpcTakenBackAtOnce / limits::kGrpcTakenBackPerSecond};
 
   /// One more call of this network's strangers is refused as too many. Whether that may be.
   bool refuse(const std::string& network);
+  /// One more call is taken back. Whether that may be.
+  bool take_back(const std::string& network);
 };
 
 /// Reads a request once it is known whose it is, has it answered, writes the answer; of a stream

@@ -318,6 +318,14 @@ bool Door::call(const std::string& connection) {
   return false;
 }
 
+bool Door::is_open(const std::string& connection) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return false;
+  pollfd look{found->second.copy.get(), POLLRDHUP, 0};
+  return ::poll(&look, 1, 0) == 0;
+}
+
 void Door::cut_off(const std::string& connection) {
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(connection);

@@ -95,7 +95,9 @@ class Door {
   /// One more call on it. False where it has too many (limits::kDoorCalls...), or has ended.
   bool call(const std::string& connection);
   void end(const std::string& connection);
-  /// The same, and with it all strangers of its network, as above.
+  /// Whether it is there and its other end too, as far as is known.
+  bool is_open(const std::string& connection) const;
+  /// As end(), and with it all strangers of its network, as above.
   void cut_off(const std::string& connection);
   /// It is no stranger's, until as many disown() as vouch().
   void vouch(const std::string& connection);

@@ -237,7 +237,9 @@ TEST_F(DoorTest, CutsOffWithAllStrangersOfItsNetwork) {
   const auto [stranger, third] = dial();
   wait_for(3);
   door->vouch(another);
+  EXPECT_TRUE(door->is_open(name));
   door->cut_off(name);
+  EXPECT_FALSE(door->is_open(name));
   EXPECT_TRUE(ends(one));
   EXPECT_TRUE(ends(stranger));
   EXPECT_FALSE(ends(known, 0));

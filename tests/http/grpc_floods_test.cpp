@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers of the gRPC port who call more than anybody is asked about: HTTP/2 by hand (RFC 9113).
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <inference/grpc_service.grpc.pb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <commensal/base/core/descriptor.hpp>
+#include <commensal/serve/oip_grpc/server.hpp>
+#include <thread>
+
+#include <tests/http/world.hpp>
+
+namespace commensal::tests {
+namespace {
+
+class GrpcFloods : public ::testing::Test {
+ protected:
+  core::Descriptor dial() const {
+    core::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(server_->port());
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+    return socket;
+  }
+  /// The first word of HTTP/2 is the server's.
+  bool is_let_in() const {
+    const core::Descriptor socket = dial();
+    std::array<char, 64> heard{};
+    pollfd one{socket.get(), POLLIN, 0};
+    return ::poll(&one, 1, 10'000) == 1 && ::recv(socket.get(), heard.data(), heard.size(), 0) > 0;
+  }
+  /// Whether the other side ends it, having been sent all of `said` or not.
+  static bool ends(const core::Descriptor& socket, const std::string& said) {
+    ::send(socket.get(), said.data(), said.size(), MSG_NOSIGNAL);
+    std::array<char, 4096> heard{};
+    pollfd one{socket.get(), POLLIN, 0};
+    while (::poll(&one, 1, 10'000) == 1)
+      if (::recv(socket.get(), heard.data(), heard.size(), 0) <= 0) return true;
+    return false;
+  }
+
+  World world_{"grpc", nullptr, {}};
+  std::unique_ptr<oip_grpc::GrpcInferenceServer> server_ =
+      *oip_grpc::GrpcInferenceServer::start(world_.services(), "127.0.0.1:0");
+};
+
+std::string frame(char kind, char flags, int stream, const std::string& content) {
+  return std::string("\0", 1) + static_cast<char>(content.size() >> 8) +
+         static_cast<char>(content.size()) + kind + flags + std::string("\0\0", 2) +
+         static_cast<char>(stream >> 8) + static_cast<char>(stream) + content;
+}
+
+std::string literal(const std::string& name, const std::string& value) {
+  return std::string("\0", 1) + static_cast<char>(name.size()) + name +
+         static_cast<char>(value.size()) + value;
+}
+
+/// Calls of which nothing but the head comes.
+std::string calls_of(const std::string& method, const std::string& more, int count, bool resets) {
+  const std::string path = "/inference.GRPCInferenceService/" + method;
+  const std::string head = "\x83\x86\x04" + std::string(1, static_cast<char>(path.size())) + path +
+                           "\x01\x01x\x0f\x10\x10" + "application/grpc" +
+                           literal("te", "trailers") + more;
+  std::string calls = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, "");
+  for (int i = 0; i < count; ++i) {
+    calls += frame(1, 4, 2 * i + 1, head);
+    if (resets) calls += frame(3, 0, 2 * i + 1, std::string("\0\0\0\x08", 4));
+  }
+  return calls;
+}
+
+// Many on a connection: gRPC has taken them all by the time the first is refused.
+TEST_F(GrpcFloods, StrangersThatAreRefusedWithoutEndAreKeptOut) {
+  const std::string calls = calls_of("ServerLive", "", 100, false);
+  std::vector<core::Descriptor> callers;
+  for (; callers.size() < 60 && is_let_in(); callers.push_back(dial())) {
+    if (!callers.empty()) ::send(callers.back().get(), calls.data(), calls.size(), MSG_NOSIGNAL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_GT(callers.size(), 5U) << "who is refused now and then is let in";
+  EXPECT_LT(callers.size(), 60U);
+}
+
+TEST_F(GrpcFloods, WhoTakesBackWithoutEndIsCutOff) {
+  const std::string token = literal("authorization", "Bearer " + world_.alice);
+  EXPECT_TRUE(ends(dial(), calls_of("ModelInfer", token, 10'000, true)));
+}
+
+// A few are nobody's fault, and those that a connection takes with it.
+TEST_F(GrpcFloods, WhoLeavesWithMuchUnderWayMayComeAgain) {
+  const std::string token = literal("authorization", "Bearer " + world_.alice);
+  for (int i = 0; i < 40; ++i) {
+    const std::string calls = calls_of("ModelInfer", token, 100, false);
+    const core::Descriptor socket = dial();
+    EXPECT_EQ(::send(socket.get(), calls.data(), calls.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(calls.size()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(is_let_in());
+}
+
+}  // namespace
+}  // namespace commensal::tests
