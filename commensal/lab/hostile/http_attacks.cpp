@@ -140,8 +140,8 @@ class SplitMessages final : public StreamFlood {
     return http2::number(5, content.size()) + content;
   }
   static std::string make_data() {
-    const core::Bytes load = protocol::encode(rpc::Load{1, {}});
-    const std::string_view head = core::as_text(load);
+    const core::Bytes word = protocol::encode(rpc::Pause{"busy"});
+    const std::string_view head = core::as_text(word);
     const std::string pair = piece(head.substr(0, 1), head.size() - 1) + piece(head.substr(1), 0);
     std::string data, said;
     for (std::size_t sent = 0; sent + pair.size() <= http2::kWindowBytes; sent += pair.size()) {
