@@ -11,8 +11,8 @@ inline constexpr int kGrpcCallsMax = 128;                    // of one connectio
 inline constexpr std::size_t kGrpcStreamRequestsMax = 4;     // of one stream, under way
 inline constexpr std::int64_t kGrpcMessageWaitMs = 600'000;  // for a whole one, or the next
 inline constexpr std::int64_t kGrpcAnswerBytesMax = (std::int64_t{1} << 31) - 1;  // protobuf's own
-// Calls of strangers that are refused as too many, of one network: at once, then a second; with more
-// it is kept out for a while. gRPC takes what one connection calls before anybody is asked.
+// Calls of strangers that are refused as too many, of one network: at once, then a second; with
+// more it is kept out for a while. gRPC takes what one connection calls before anybody is asked.
 inline constexpr double kGrpcRefusedAtOnce = 512;
 inline constexpr double kGrpcRefusedPerSecond = 64;
 // Calls that are taken back on connections that stay, of one network: likewise.
