@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The canonical encoding of what is signed (docs/protocol.md): read strictly, one form per value."""
+"""The canonical encoding of what is signed (docs/protocol.md), read strictly: one form a value."""
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -50,7 +50,8 @@ def strings_of(elements: bytes, count: int) -> list[bytes]:
     >>> strings_of(b"\\x02\\0\\0\\0hi\\0\\0\\0\\0", 2)
     [b'hi', b'']
     """
-    found, at = [], 0
+    found: list[bytes] = []
+    at = 0
     while at < len(elements):
         if len(elements) - at < 4:
             raise ValueError(f"string {len(found)} is cut off")

@@ -24,7 +24,7 @@ _IDLE_MAX = 16
 @dataclass(frozen=True)
 class Response:
     status: int
-    headers: Mapping[str, str]
+    headers: Mapping[str, str]  # by names in small letters
     body: bytes
 
     def json(self) -> Any:
@@ -130,7 +130,7 @@ class Transport:
             connection.close()
             raise
         self._keep(connection)
-        return Response(answer.status, answer.headers, data)
+        return Response(answer.status, {name.lower(): text for name, text in answer.headers.items()}, data)
 
     def call(self, method: str, target: str, body: bytes = b"",
              headers: Mapping[str, str] | None = None) -> Response:
@@ -144,7 +144,7 @@ class Transport:
         said, code = f"status {response.status}", ""
         try:
             found = json.loads(response.body)
-            said, code = str(found["error"]), str(found.get("code", ""))
+            said, code = _one_line(str(found["error"])), str(found.get("code", ""))
         except (ValueError, KeyError, TypeError, AttributeError):
             pass
         status = response.status
@@ -155,9 +155,9 @@ class Transport:
                 "~/.config/commensal/token; who has one makes another with `commensal account "
                 "token LABEL`, else the gateway's operator does")
         if status in (429, 503):
-            if "credit" in said or "balance" in said or "pay" in said:
+            if "can't pay" in said:
                 return OutOfMoney(f"{said}; see `commensal account balance`")
-            return Busy(said, _seconds(response.headers.get("Retry-After")))
+            return Busy(said, _seconds(response.headers.get("retry-after")))
         if status == 403:
             return NotAllowed(said)
         if status == 422 and code == "over-budget":
@@ -165,6 +165,11 @@ class Transport:
         if status == 504:
             return TooLate(said)
         return NotFound(said) if status == 404 else RequestRefused(said)
+
+
+def _one_line(text: str) -> str:
+    """What a terminal does not stumble over."""
+    return "".join(c if c.isprintable() else "?" for c in text[:512])
 
 
 def _seconds(text: str | None) -> float:

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A gateway, its models and their answers."""
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+from ._batches import Progress, in_order
+from ._inputs import Port, signature_of, tensors_of
+from ._pictures import Picture
+from ._tensors import BY_OIP, Array, Tensor
+from ._transport import Response, Transport
+from ._trust import DEFAULT_GATEWAY, Trust, find_token, parse_url
+from .errors import BadAnswer, CommensalError, NotFound, RequestRefused, UnknownModel, WrongInput
+from .receipts import Expected, Receipt, receipt_bytes
+
+__all__ = ["Answer", "Client", "Model", "login"]
+
+_PAGES_MAX = 32
+
+
+class Answer:
+    """What a model said, and the receipt for it."""
+
+    def __init__(self, model: str, version: int, tensors: list[Tensor], provider: str,
+                 receipt: Receipt) -> None:
+        self.model, self.version, self.provider, self.receipt = model, version, provider, receipt
+        self.outputs: dict[str, Array] = {t.name: t.array() for t in tensors}
+
+    @property
+    def output(self) -> Array:
+        """The only one."""
+        if len(self.outputs) != 1:
+            raise WrongInput(f"the model has the outputs {', '.join(self.outputs)}: take one of "
+                             "answer.outputs")
+        return next(iter(self.outputs.values()))
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{n} {a.dtype}{list(a.shape)}" for n, a in self.outputs.items())
+        return f"Answer({self.model} version {self.version}: {shapes})"
+
+
+class Model:
+    """A version of a model: the newest when it was asked for, unless it was named."""
+
+    def __init__(self, client: Client, info: dict[str, Any], ports: dict[str, Any]) -> None:
+        self._client = client
+        try:
+            self.name, self.version = str(info["name"]), int(info["version"])
+            self.sha256 = str(info["sha256"])
+            self._roots = str(info["graph_root"]), str(info["weight_root"])
+            self.inputs = [Port.of_json(port) for port in ports["inputs"]]
+            self.outputs = [Port.of_json(port) for port in ports["outputs"]]
+        except (KeyError, TypeError, ValueError):
+            raise BadAnswer("the gateway's answer about the model makes no sense") from None
+
+    @property
+    def signature(self) -> str:
+        return signature_of(self.name, self.inputs, self.outputs)
+
+    def __repr__(self) -> str:
+        return f"Model({self.signature}, version {self.version})"
+
+    def infer(self, x: Any, *, timeout_s: float | None = None,
+              picture: Picture = Picture()) -> Answer:
+        """`x`: an array, or a picture (PIL), for a model of one input; a dict of them by name for
+        any. After `timeout_s` the gateway gives up, which may still cost."""
+        tensors = tensors_of(x, self.inputs, self.signature, picture)
+        return self._client._infer(self, tensors, timeout_s)
+
+    def infer_many(self, inputs: Iterable[Any], *, at_once: int = 8,
+                   progress: Progress = False, patience_s: float = 60.0,
+                   picture: Picture = Picture()) -> Iterator[Answer]:
+        """Answers in the order of the inputs, which are taken as they are needed; so many requests
+        are under way at a time. `progress`: True, a line on a terminal; or a function of how many
+        are done and of how many (None: unknown). A gateway that is busy is asked again for
+        `patience_s`."""
+        return in_order(lambda x: self.infer(x, picture=picture), inputs, at_once, progress,
+                        patience_s)
+
+
+class Client:
+    """One gateway, one account. Thread-safety: any thread."""
+
+    def __init__(self, transport: Transport, account: dict[str, Any]) -> None:
+        self._transport = transport
+        self.account = str(account.get("name", ""))
+
+    def __repr__(self) -> str:
+        return f"Client({self._transport.place}, account {self.account})"
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drops idle connections; the next request makes a new one."""
+        self._transport.close()
+
+    def _full_name(self, name: str) -> str:
+        parts = name.split("/")
+        if len(parts) > 2 or not all(parts):
+            raise RequestRefused(f"a model's name is OWNER/MODEL or, of one's own, MODEL; found "
+                                 f"'{name}'")
+        return name if len(parts) == 2 else f"{self.account}/{name}"
+
+    def models(self) -> list[dict[str, Any]]:
+        """All that this account may see, as the gateway's JSON has them."""
+        found: list[dict[str, Any]] = []
+        after = ""
+        for _ in range(_PAGES_MAX):
+            page = self._transport.call("GET", f"/v1/models?after={quote(after, safe='')}").json()
+            if not isinstance(page, dict) or not page.get("models"):
+                break
+            found += page["models"]
+            after = str(found[-1].get("name", ""))
+        return found
+
+    def model(self, name: str, version: int | None = None) -> Model:
+        """By OWNER/MODEL or, of one's own, MODEL. Raises UnknownModel, which names similar ones."""
+        full = self._full_name(name)
+        target = f"models/{quote(full)}"
+        try:
+            info = self._transport.call("GET", "/v1/" + target + (
+                f"/versions/{version}" if version is not None else "")).json()
+        except NotFound as error:
+            raise UnknownModel(f"{error}{self._hint(full)}") from None
+        if not isinstance(info, dict):
+            raise BadAnswer("the gateway's answer about the model makes no sense")
+        ports = self._transport.call("GET", f"/v2/{target}/versions/{info.get('version')}").json()
+        return Model(self, info, ports)
+
+    def _hint(self, full: str) -> str:
+        """Who can mistype the owner, or leave it out, is told so too."""
+        try:
+            names = [str(info.get("name")) for info in self.models()]
+        except CommensalError:
+            return ""
+        wanted = full.split("/")[-1]
+        near = [n for n in names if n.split("/")[-1] == wanted]
+        near += [n for n in difflib.get_close_matches(full, names, 3, 0.6) if n not in near]
+        if full in near:
+            return ""
+        return f"; did you mean {' or '.join(near[:3])}?" if near else (
+            "; client.models() lists those that there are")
+
+    def push(self, path: str | os.PathLike[str], name: str | None = None, *, private: bool = False,
+             allow: Sequence[str] = ()) -> Model:
+        """Gives the gateway an ONNX file to serve: a new model, or the next version of it.
+        `allow`: addresses of the providers that may run a private one."""
+        data = Path(path).read_bytes()
+        full = self._full_name(name if name is not None else Path(path).stem)
+        if allow and not private:
+            raise RequestRefused("allow is for private models: push(..., private=True)")
+        query = "?private=1" + (f"&allow={','.join(allow)}" if allow else "") if private else ""
+        info = self._transport.call("PUT", f"/v1/models/{quote(full)}{query}", data,
+                                    {"Content-Type": "application/octet-stream"}).json()
+        if not isinstance(info, dict) or info.get("sha256") != sha256(data).hexdigest():
+            raise BadAnswer("the gateway has another file than was sent: push it again")
+        return self.model(full, int(info["version"]))
+
+    def receipt(self, id: str) -> Receipt:
+        """One of this account's, by its id."""
+        return Receipt(id, lambda what: self._fetch(id, what))
+
+    def receipts(self, count: int = 20) -> list[dict[str, Any]]:
+        """The newest, as the gateway's JSON has them."""
+        said = self._transport.call("GET", f"/v1/receipts?count={count}").json()
+        found = said.get("receipts") if isinstance(said, dict) else None
+        if not isinstance(found, list):
+            raise BadAnswer("the gateway's list of receipts makes no sense")
+        return found
+
+    def _fetch(self, id: str, what: str) -> bytes:
+        target = f"/v1/receipts/{quote(id, safe='')}"
+        if what == "opening":
+            return self._transport.call("GET", target + "/opening").body
+        return receipt_bytes(self._transport.call("GET", target).json())
+
+    def _infer(self, model: Model, tensors: list[Tensor], timeout_s: float | None) -> Answer:
+        parameters: dict[str, Any] = {"binary_data_output": True}
+        if timeout_s is not None:
+            parameters["timeout"] = max(1, round(timeout_s * 1e6))
+        head = json.dumps({"parameters": parameters, "inputs": [
+            {"name": t.name, "shape": t.shape, "datatype": t.dtype.oip,
+             "parameters": {"binary_data_size": len(t.elements)}} for t in tensors]}).encode()
+        response = self._transport.call(
+            "POST", f"/v2/models/{quote(model.name)}/versions/{model.version}/infer",
+            head + b"".join(t.elements for t in tensors),
+            {"Content-Type": "application/octet-stream",
+             "Inference-Header-Content-Length": str(len(head))})
+        said, outputs = _read_answer(response)
+        provider, id = str(said.get("commensal_provider", "")), str(said.get("commensal_receipt"))
+        expected = Expected(provider, lambda: model._roots, tuple(tensors), tuple(outputs))
+        receipt = Receipt(id, lambda what: self._fetch(id, what), expected)
+        return Answer(model.name, model.version, outputs, provider, receipt)
+
+
+def _read_answer(response: Response) -> tuple[dict[str, Any], list[Tensor]]:
+    """The answer's parameters, and its outputs from the bytes behind the JSON."""
+    try:
+        at = int(response.headers.get("inference-header-content-length") or len(response.body))
+        if not 0 <= at <= len(response.body):
+            raise ValueError
+        said = json.loads(response.body[:at])
+        outputs = []
+        for output in said["outputs"]:
+            size = int(output["parameters"]["binary_data_size"])
+            if not 0 <= size <= len(response.body) - at:
+                raise ValueError
+            outputs.append(Tensor.of_bytes(
+                str(output["name"]), BY_OIP[output["datatype"]],
+                tuple(int(dim) for dim in output["shape"]), response.body[at:at + size]))
+            at += size
+        return dict(said["parameters"]), outputs
+    except (KeyError, TypeError, ValueError):
+        raise BadAnswer("the gateway's answer is none of the Open Inference Protocol") from None
+
+
+def login(url: str | None = None, token: str | None = None, *, pin: str | None = None,
+          ca: str | None = None) -> Client:
+    """Asks the gateway whose token this is. What is not given is looked for where the command line
+    looks: $COMMENSAL_GATEWAY (else http://127.0.0.1:8080), $COMMENSAL_TOKEN (else
+    $XDG_CONFIG_HOME/commensal/token or ~/.config/commensal/token), $COMMENSAL_PIN and
+    $COMMENSAL_CA."""
+    place = parse_url(url or os.environ.get("COMMENSAL_GATEWAY") or DEFAULT_GATEWAY)
+    found, source = find_token(token)
+    transport = Transport(place, Trust(place, pin, ca), found, source)
+    said = transport.call("GET", "/v1/account").json()
+    if not isinstance(said, dict) or not said.get("name"):
+        raise BadAnswer(f"{place} is no gateway: its answer names no account")
+    return Client(transport, said)
