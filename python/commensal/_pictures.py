@@ -31,15 +31,17 @@ def is_picture(x: object) -> bool:
 
 
 def _pixels(image: Any) -> Array:
-    """float32, channels first: 1 of grey, 3 of colour; transparency over black."""
+    """float32, channels first: 1 of grey, 3 of colour."""
     if image.mode == "1":
         image = image.convert("L")
     elif image.mode in ("P", "PA"):
         image = image.convert("RGBA" if "transparency" in image.info else "RGB")
-    values: Array
     if image.mode in ("LA", "RGBA"):
-        values = np.asarray(image, np.uint32)
-        values = (values[..., :-1] * values[..., -1:] + 127) // 255
+        values = np.asarray(image)
+        if (values[..., -1] != 255).any():
+            raise WrongInput("a picture with transparency, of which a model knows nothing: lay it "
+                             "over a background, or drop it by image.convert('RGB')")
+        values = values[..., :-1]
     elif image.mode in ("L", "RGB"):
         values = np.asarray(image)
     else:

@@ -51,6 +51,9 @@ class Transport:
         for connection in idle:
             connection.close()
 
+    def __del__(self) -> None:
+        self.close()
+
     def _connect(self) -> http.client.HTTPConnection:
         try:
             if not self.place.is_secure:
@@ -122,15 +125,18 @@ class Transport:
             raise TooLate(f"{self.place} has said nothing for {self._wait_s:g} s") from None
         except (OSError, http.client.HTTPException) as error:
             connection.close()
+            tls = "" if self.place.is_secure else (
+                f" (if it speaks TLS: https://{self.place.host}:{self.place.port})")
             raise GatewayUnreachable(
                 f"lost the gateway at {self.place} ({error or type(error).__name__}): is it still "
-                "running? What it was asked may have been done, and paid: see its "
+                f"running?{tls} What it was asked may have been done, and paid: see its "
                 "receipts") from None
         except BaseException:
             connection.close()
             raise
         self._keep(connection)
-        return Response(answer.status, {name.lower(): text for name, text in answer.headers.items()}, data)
+        names = {name.lower(): text for name, text in answer.headers.items()}
+        return Response(answer.status, names, data)
 
     def call(self, method: str, target: str, body: bytes = b"",
              headers: Mapping[str, str] | None = None) -> Response:
