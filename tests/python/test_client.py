@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package against a real gateway with a real provider."""
 import asyncio
+import importlib.util
 import json
 import os
+import subprocess
+import sys
 import time
 import unittest
 from unittest import mock
@@ -103,7 +106,7 @@ class Answers(WithSystem):
     def test_a_receipt_for_another_answer_is_refused(self):
         answer, other = (self.model.infer(self.images[i:i + 1]) for i in range(2))
         answer.receipt._fetch = other.receipt._fetch
-        with self.expect(commensal.ReceiptInvalid, "the gateway sent the receipt", other.receipt.id):
+        with self.expect(commensal.ReceiptInvalid, "sent the receipt", other.receipt.id):
             answer.receipt.verify()
         answer.receipt.id, answer.receipt._signed = other.receipt.id, None
         with self.expect(commensal.ReceiptInvalid, "input 'image' of the answer"):
@@ -172,10 +175,26 @@ class Answers(WithSystem):
         self.assertEqual([m.tolist() for m in many], [o.tolist() for o in one_by_one])
         self.assertGreater(len(beats), 3)  # the loop went on
 
+    @unittest.skipUnless(importlib.util.find_spec("onnx"), "needs python3-onnx")
     def test_strings_and_several_inputs(self):
-        doubled = self.client.push(ROOT / "models/digits/digits.onnx", "second")
-        self.assertEqual(doubled.name, "alice/second")
-        self.assertEqual(self.client.model("second", doubled.version).sha256, doubled.sha256)
+        files = [self.system.folder / f"{name}.onnx" for name in ("simple", "simple_string")]
+        subprocess.run([sys.executable, ROOT / "models/triton/write_triton.py", *files], check=True)
+        numbers, texts = map(self.client.push, files)
+        a, b = np.arange(16, dtype=np.int32)[None], np.full((1, 16), 3, np.int32)
+        answer = numbers.infer({"INPUT1": b, "INPUT0": a.tolist()})
+        self.assertEqual(answer.outputs["OUTPUT0"].tolist(), (a + b).tolist())
+        answer.receipt.verify()
+        with self.expect(commensal.WrongInput, "has the outputs OUTPUT0, OUTPUT1"):
+            print(answer.output)
+        with self.expect(commensal.WrongInput, "2 inputs: give a dict"):
+            numbers.infer(a)
+        with self.expect(commensal.WrongInput, "do not fit into int32"):
+            numbers.infer({"INPUT0": [[2**31] * 16], "INPUT1": b})
+        answer = texts.infer({"INPUT0": a.astype(str), "INPUT1": [["3"] * 16]})
+        self.assertEqual(answer.outputs["OUTPUT1"].astype(int).tolist(), (a - b).tolist())
+        answer.receipt.verify()
+        with self.expect(commensal.WrongInput, "an array of str or bytes"):
+            texts.infer({"INPUT0": a, "INPUT1": b})
 
 
 class Errors(WithSystem):
