@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receipts of a rollout's steps, and what lies before each, as the vectors' generator signs them."""
+"""Receipts of a rollout's steps and what lies before each, signed by the vectors' generator."""
 import unittest
 
 import commensal
