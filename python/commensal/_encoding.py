@@ -14,7 +14,6 @@ T = TypeVar("T")
 NOUN_BYTES_MAX = 1 << 20
 _ITEMS_MAX = 1 << 16
 _TEXT_BYTES_MAX = 1 << 12
-_RANK_MAX = 16
 
 
 class Reader:
@@ -178,8 +177,8 @@ def _read_receipt(reader: Reader) -> SignedReceipt:
 
 def _read_tensor(reader: Reader) -> Tensor:
     name, number, rank = reader.text(), reader.integer(1), reader.integer(1)
-    if number not in DTYPES or rank > _RANK_MAX:
-        raise reader.refuse(f"'{name}' has type {number} and rank {rank}, expected a known type")
+    if number not in DTYPES:
+        raise reader.refuse(f"'{name}' has the type {number}, which is none that is known")
     shape = tuple(reader.integer(8) for _ in range(rank))
     elements = reader.raw(reader.integer(8))
     try:

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+_RANK_MAX = 16
+_ELEMENTS_MAX = 1 << 48
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,9 @@ class Tensor:
     def of_bytes(cls, name: str, dtype: DType, shape: tuple[int, ...], elements: bytes) -> Tensor:
         """Raises ValueError where the elements do not fill the shape."""
         count = math.prod(shape)
+        if len(shape) > _RANK_MAX or min(shape, default=0) < 0 or (
+                math.prod(dim or 1 for dim in shape) > _ELEMENTS_MAX):
+            raise ValueError(f"'{name}': no tensor has the shape {list(shape)[:_RANK_MAX]}")
         if not dtype.numpy:
             strings_of(elements, count)
         elif len(elements) != count * np.dtype(dtype.numpy).itemsize:

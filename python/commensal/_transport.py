@@ -30,7 +30,7 @@ class Response:
     def json(self) -> Any:
         try:
             return json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise BadAnswer("the gateway's answer is not JSON: is this a gateway's port for "
                             "consumers (8080 by default)?") from None
 
@@ -151,7 +151,7 @@ class Transport:
         try:
             found = json.loads(response.body)
             said, code = _one_line(str(found["error"])), str(found.get("code", ""))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
         status = response.status
         if status == 401:

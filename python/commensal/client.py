@@ -201,7 +201,7 @@ class Client:
              "Inference-Header-Content-Length": str(len(head))})
         said, outputs = _read_answer(response)
         provider, id = str(said.get("commensal_provider", "")), str(said.get("commensal_receipt"))
-        expected = Expected(provider, lambda: model._roots, tuple(tensors), tuple(outputs))
+        expected = Expected(provider, model._roots, tuple(tensors), tuple(outputs))
         receipt = Receipt(id, lambda what: self._fetch(id, what), expected)
         return Answer(model.name, model.version, outputs, provider, receipt)
 
@@ -223,7 +223,7 @@ def _read_answer(response: Response) -> tuple[dict[str, Any], list[Tensor]]:
                 tuple(int(dim) for dim in output["shape"]), response.body[at:at + size]))
             at += size
         return dict(said["parameters"]), outputs
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         raise BadAnswer("the gateway's answer is none of the Open Inference Protocol") from None
 
 

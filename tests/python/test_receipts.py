@@ -128,6 +128,9 @@ class Roots(unittest.TestCase):
         for bad in (tensor.elements[:-1], tensor.elements + bytes(4), b"\xff" * 4):
             with self.assertRaises(ValueError):
                 _tensors.Tensor.of_bytes("x", tensor.dtype, (2, 2), bad)
+        for shape in ((-2, -2), (0, 2**50), (2**64, 0), (1,) * 17):
+            with self.assertRaises(ValueError):
+                _tensors.Tensor.of_bytes("x", _tensors.BY_OIP["UINT8"], shape, bytes(4)[:shape[0]])
 
 
 def path_of(index, leaves):
