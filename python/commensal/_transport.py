@@ -115,7 +115,10 @@ class Transport:
             sent["Authorization"] = f"Bearer {self._token}"
         connection = self._take()
         try:
-            connection.request(method, target, body=body or None, headers=sent)
+            try:
+                connection.request(method, target, body=body or None, headers=sent)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # a gateway that takes no more may have said why
             answer = connection.getresponse()
             data = answer.read(_ANSWER_BYTES_MAX + 1)
             if len(data) > _ANSWER_BYTES_MAX:

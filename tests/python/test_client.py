@@ -264,6 +264,16 @@ class Errors(WithSystem):
                          "commensal account token LABEL"):
             model.infer(self.images[:1])
 
+    def test_a_large_model_with_a_bad_token(self):
+        """The gateway answers, and hangs up, before all of it is sent."""
+        client = commensal.client.login(token=self.system.account("dora"))
+        self.system.run("account", "rotate", "dora")
+        file = self.system.folder / "large.onnx"
+        with file.open("wb") as made:
+            made.truncate(50 << 20)
+        with self.expect(commensal.TokenRejected, "unknown token"):
+            client.push(file)
+
     def test_a_token_without_the_scope(self):
         file = self.system.folder / "narrow.token"
         self.system.run("account", "token", "narrow", "--scopes", "infer", "--save", file,
