@@ -184,12 +184,23 @@ TEST(Frame, LeavesElementsWhereProtobufPutThem) {
   EXPECT_EQ(std::get<Deliver>(*read).outputs[0].value.place(), elements);
 }
 
+/// As who is older than tails writes it.
+ToProvider without_tail(ToProvider message) {
+  if (auto* const welcome = std::get_if<Welcome>(&message)) welcome->version.reset();
+  return message;
+}
+ToGateway without_tail(ToGateway message) {
+  if (auto* const load = std::get_if<Load>(&message)) load->room_bytes.reset();
+  return message;
+}
+
 template <class Message>
 void refuse_bent(const std::vector<Message>& all) {
   for (const Message& message : all) {
     const wire::Frame frame = to_frame(message);
     const auto kind = static_cast<protocol::NounKind>(frame.head()[0]);
-    for (std::size_t size = 0; size < frame.head().size(); ++size) {
+    const std::size_t plain = to_frame(without_tail(message)).head().size();
+    for (std::size_t size = 0; size < frame.head().size(); size += size + 1 == plain ? 2 : 1) {
       wire::Frame bent = frame;
       bent.mutable_head()->resize(size);
       EXPECT_THAT(refusal<Message>(std::move(bent)),
@@ -197,10 +208,7 @@ void refuse_bent(const std::vector<Message>& all) {
     }
     wire::Frame longer = frame;
     longer.mutable_head()->push_back('\0');
-    EXPECT_THAT(refusal<Message>(std::move(longer)),
-                HasSubstr(kind == protocol::NounKind::kOffer ? "offer.batching.wait_us: truncated"
-                          : kind == protocol::NounKind::kCommit ? "commit.runs: truncated"
-                                                                : ": 1 bytes left over"));
+    EXPECT_THAT(refusal<Message>(std::move(longer)), HasSubstr(": 1 bytes left"));
     wire::Frame more = frame;
     more.add_tensors("");
     EXPECT_THAT(refusal<Message>(std::move(more)), HasSubstr(": 1 tensors left over"));
