@@ -92,12 +92,12 @@ function(commensal_room folder)
   endif()
 endfunction()
 
-# commensal_test(NAME SOURCES file ... LINK target ... [LABEL label] [TIMEOUT seconds])
-# A GoogleTest program. A suite whose name begins with "Equality", "Conformance", "Sim",
+# commensal_test(NAME SOURCES file ... LINK target ... [LABEL label] [TIMEOUT seconds] [SERIAL])
+# A GoogleTest program; SERIAL: what it measures bears nothing beside it. A suite whose name begins with "Equality", "Conformance", "Sim",
 # "Exhaustive", "Gpu", "Money", "Governor" or "Slow" carries that CTest label, every other one LABEL (default:
 # unit).
 function(commensal_test name)
-  cmake_parse_arguments(TEST "" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(TEST "SERIAL" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT TEST_LABEL)
     set(TEST_LABEL unit)
   endif()
@@ -115,10 +115,10 @@ function(commensal_test name)
   foreach(suite IN LISTS special)
     string(TOLOWER ${suite} label)
     gtest_discover_tests(${name} TEST_FILTER "${suite}*" DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS ${label} TIMEOUT 900)
+      PROPERTIES LABELS ${label} TIMEOUT 900 RUN_SERIAL ${TEST_SERIAL})
     list(APPEND minus "${suite}*")
   endforeach()
   list(JOIN minus ":" minus)
   gtest_discover_tests(${name} TEST_FILTER "*-${minus}" DISCOVERY_MODE PRE_TEST
-    PROPERTIES LABELS ${TEST_LABEL} TIMEOUT ${TEST_TIMEOUT})
+    PROPERTIES LABELS ${TEST_LABEL} TIMEOUT ${TEST_TIMEOUT} RUN_SERIAL ${TEST_SERIAL})
 endfunction()
