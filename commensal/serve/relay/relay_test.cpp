@@ -310,27 +310,6 @@ TEST_F(RelayTest, WhoHasSaidNothingLeavesAtOnce) {
   EXPECT_TRUE(drained.get());
 }
 
-// The fault: with another target what the former one had said last was lost.
-TEST_F(RelayTest, PassesOnWhatAFormerTargetHasSaidLast) {
-  start();
-  point_at(1, first_);
-  const Descriptor client = dial(port_);
-  const auto target = accept(first_);
-  ASSERT_TRUE(target);
-  say(client, "question");
-  EXPECT_EQ(hear(*target, 8), "question");
-  const std::string large(32 << 20, 'x');
-  std::jthread answers([&] {
-    say(*target, large);
-    ::shutdown(target->get(), SHUT_WR);
-  });
-  ASSERT_TRUE(is_ready(client, POLLIN));
-  point_at(2, second_);
-  pause();
-  EXPECT_EQ(hear(client, large.size() + 1).size(), large.size());
-  EXPECT_TRUE(has_ended(client));
-}
-
 TEST_F(RelayTest, MakesRoomBeyondItsBound) {
   start({.connections_max = 3});
   point_at(1, first_);
