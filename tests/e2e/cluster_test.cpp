@@ -9,6 +9,7 @@
 #include <commensal/serve/cases/ledger_arbiter.hpp>
 #include <commensal/trade/pay/ledger/verify.hpp>
 #include <tests/e2e/cluster.hpp>
+#include <tests/e2e/grpc_request.hpp>
 
 namespace commensal::e2e {
 namespace {
@@ -79,19 +80,10 @@ class Customer {
       stub_ = inference::GRPCInferenceService::NewStub(grpc::CreateCustomChannel(
           cluster_.place(at_).grpc, grpc::InsecureChannelCredentials(), arguments));
     }
-    inference::ModelInferRequest request;
+    const auto request = digit_request(kServed, picture(++asked_));
     inference::ModelInferResponse response;
-    request.set_model_name(kServed);
-    auto& input = *request.add_inputs();
-    input.set_name("image");
-    input.set_datatype("FP32");
-    for (const int dim : {1, 1, 8, 8}) input.add_shape(dim);
-    const auto tensors = picture(++asked_);
-    request.add_raw_input_contents(std::string(core::as_text(tensors[0].value.bytes())));
     grpc::ClientContext context;
-    context.AddMetadata("authorization", "Bearer " + token_);
-    context.set_deadline(
-        gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_millis(kWaitMs, GPR_TIMESPAN)));
+    prepare(context, token_, kWaitMs);
     const grpc::Status status = stub_->ModelInfer(&context, request, &response);
     if (status.ok()) return response.parameters().at("commensal_receipt").string_param();
     return core::fail(core::ErrorCode::kUnavailable, "gRPC {}: {}",

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <set>
 
+#include <tests/e2e/grpc_request.hpp>
 #include <tests/e2e/paid_system.hpp>
 
 namespace commensal::e2e {
@@ -124,19 +125,10 @@ class Customer {
     }
   }
   void ask(std::uint64_t which) {
-    inference::ModelInferRequest request;
+    const auto request = digit_request(kServed, picture(which));
     inference::ModelInferResponse response;
-    request.set_model_name(kServed);
-    auto& input = *request.add_inputs();
-    input.set_name("image");
-    input.set_datatype("FP32");
-    for (const int dim : {1, 1, 8, 8}) input.add_shape(dim);
-    const auto tensors = picture(which);
-    request.add_raw_input_contents(std::string(core::as_text(tensors[0].value.bytes())));
     grpc::ClientContext context;
-    context.AddMetadata("authorization", "Bearer " + token_);
-    context.set_deadline(
-        gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_millis(kWaitMs, GPR_TIMESPAN)));
+    prepare(context, token_, kWaitMs);
     const grpc::Status status = stub_->ModelInfer(&context, request, &response);
     if (!status.ok()) return pace_.failed(status.error_message());
     ++answers_;

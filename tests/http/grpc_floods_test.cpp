@@ -3,7 +3,6 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <inference/grpc_service.grpc.pb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -12,6 +11,7 @@
 #include <commensal/serve/oip_grpc/server.hpp>
 #include <thread>
 
+#include <tests/http/raw_client.hpp>
 #include <tests/http/world.hpp>
 
 namespace commensal::tests {
@@ -19,30 +19,13 @@ namespace {
 
 class GrpcFloods : public ::testing::Test {
  protected:
-  core::Descriptor dial() const {
-    core::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_port = htons(server_->port());
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
-    return socket;
-  }
+  core::Descriptor dial() const { return tests::dial(static_cast<std::uint16_t>(server_->port())); }
   /// The first word of HTTP/2 is the server's.
   bool is_let_in() const {
     const core::Descriptor socket = dial();
     std::array<char, 64> heard{};
     pollfd one{socket.get(), POLLIN, 0};
     return ::poll(&one, 1, 10'000) == 1 && ::recv(socket.get(), heard.data(), heard.size(), 0) > 0;
-  }
-  /// Whether the other side ends it, having been sent all of `said` or not.
-  static bool ends(const core::Descriptor& socket, const std::string& said) {
-    ::send(socket.get(), said.data(), said.size(), MSG_NOSIGNAL);
-    std::array<char, 4096> heard{};
-    pollfd one{socket.get(), POLLIN, 0};
-    while (::poll(&one, 1, 10'000) == 1)
-      if (::recv(socket.get(), heard.data(), heard.size(), 0) <= 0) return true;
-    return false;
   }
 
   World world_{"grpc", nullptr, {}};

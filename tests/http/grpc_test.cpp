@@ -4,13 +4,11 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <inference/grpc_service.grpc.pb.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include <commensal/base/core/descriptor.hpp>
 #include <commensal/serve/oip_grpc/server.hpp>
 #include <future>
+#include <tests/http/raw_client.hpp>
 #include <tests/http/world.hpp>
 #include <thread>
 
@@ -60,24 +58,7 @@ class GrpcFace : public ::testing::Test {
   static constexpr std::int64_t kMemory = 64 << 20;  // a quarter of it for one account
 
   /// A TCP connection that speaks no gRPC, or ends before it does.
-  core::Descriptor dial() const {
-    core::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_port = htons(server_->port());
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
-    return socket;
-  }
-  /// Whether the other side ends it, having been sent all of `said` or not.
-  static bool ends(const core::Descriptor& socket, const std::string& said) {
-    ::send(socket.get(), said.data(), said.size(), MSG_NOSIGNAL);
-    std::array<char, 4096> heard{};
-    pollfd one{socket.get(), POLLIN, 0};
-    while (::poll(&one, 1, 10'000) == 1)
-      if (::recv(socket.get(), heard.data(), heard.size(), 0) <= 0) return true;
-    return false;
-  }
+  core::Descriptor dial() const { return tests::dial(static_cast<std::uint16_t>(server_->port())); }
   /// A moment after the client has its answer.
   void expect_nothing_held() const {
     for (int tries = 0; world_.bytes_held() > 0 && tries < 500; ++tries)

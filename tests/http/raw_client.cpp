@@ -3,11 +3,13 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 namespace commensal::tests {
 
@@ -70,6 +72,25 @@ RawResponse RawClient::receive(bool without_body) {
   response.body = buffer_.substr(0, size);
   buffer_.erase(0, size);
   return response;
+}
+
+core::Descriptor dial(std::uint16_t port) {
+  core::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(port);
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) return {};
+  return socket;
+}
+
+bool ends(const core::Descriptor& socket, std::string_view said) {
+  ::send(socket.get(), said.data(), said.size(), MSG_NOSIGNAL);
+  std::array<char, 4096> heard{};
+  pollfd one{socket.get(), POLLIN, 0};
+  while (::poll(&one, 1, 10'000) == 1)
+    if (::recv(socket.get(), heard.data(), heard.size(), 0) <= 0) return true;
+  return false;
 }
 
 bool RawClient::is_closed() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/descriptor.hpp>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -37,5 +38,11 @@ class RawClient {
   int socket_ = -1;
   std::string buffer_;
 };
+
+/// A TCP connection to this port of the host's own.
+core::Descriptor dial(std::uint16_t port);
+/// Whether the other side ends it within some seconds of silence, having been sent all of `said` or
+/// not.
+bool ends(const core::Descriptor& socket, std::string_view said);
 
 }  // namespace commensal::tests

@@ -189,18 +189,24 @@ class HalfMessages final : public Insiders {
   const std::string half_ = http2::number(5, 900'000'000) + std::string(8'000'000, '\0');
 };
 
-/// Good requests whose answers have nowhere to go: no stream has a window. Counts those that were
-/// worked for, whose heads come all the same, and those that are given up.
-class NoWindows final : public Insiders {
- public:
-  NoWindows(const Target& target, core::Rng&) : Insiders(target, kConnections) {}
-
+/// Insiders who read no stream. Counts what is worked for, whose heads come all the same, and what
+/// is given up.
+class Unreading : public Insiders {
  protected:
+  using Insiders::Insiders;
   std::string first_words() const override { return http2::preface() + http2::no_window(); }
   void on_frame(Asking& talk, const http2::Frame& frame) override {
     if (frame.kind == http2::Kind::kHeaders && !is_end(frame)) ++effects_;
     Insiders::on_frame(talk, frame);
   }
+};
+
+/// Good requests whose answers have nowhere to go: no stream has a window.
+class NoWindows final : public Unreading {
+ public:
+  NoWindows(const Target& target, core::Rng&) : Unreading(target, kConnections) {}
+
+ protected:
   void go_on(Asking& talk) override {
     while (talk.calls.size() < kCalls) {
       const bool is_stream = talk.calls.size() % 2 == 1;
@@ -329,18 +335,13 @@ class StreamFlood final : public Insiders {
 };
 
 /// Requests of eight megabytes on streams that are never read: what an account may hold of the
-/// gateway's memory it holds. Counts those that are taken, and refused.
-class MemoryHogs final : public Insiders {
+/// gateway's memory it holds.
+class MemoryHogs final : public Unreading {
  public:
   MemoryHogs(const Target& target, core::Rng&)
-      : Insiders(target, kConnections), large_(infer_message(target, 2'000'000)) {}
+      : Unreading(target, kConnections), large_(infer_message(target, 2'000'000)) {}
 
  protected:
-  std::string first_words() const override { return http2::preface() + http2::no_window(); }
-  void on_frame(Asking& talk, const http2::Frame& frame) override {
-    if (frame.kind == http2::Kind::kHeaders && !is_end(frame)) ++effects_;
-    Insiders::on_frame(talk, frame);
-  }
   void go_on(Asking& talk) override {
     while (talk.calls.size() < kCalls)
       ask(talk, path_of("ModelStreamInfer"), token_, large_, false);

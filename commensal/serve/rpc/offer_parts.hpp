@@ -4,7 +4,6 @@
 #include <commensal/base/core/result.hpp>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// What an offer may say besides its job (messages.hpp).
