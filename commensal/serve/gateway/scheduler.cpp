@@ -12,12 +12,19 @@ constexpr std::size_t kReasonsMax = 5;
 
 constexpr std::uint32_t kBusyQueue = 8;  // from then on somebody new may help
 
+/// In steps of the square root of two. Who is like the others is well within one, and so is, for
+/// one fault, who has a few answers: without work nobody would come back.
+int step_of(double wait) {
+  constexpr double kWithin = 0.25;
+  return static_cast<int>(std::floor(2 * std::log2(wait) + kWithin));
+}
+
 /// The lowest is the best.
 auto rank(const Candidate& item, bool explores, bool has_known) {
   const bool is_tried_out = item.is_new && explores && item.queued == 0;
   const int tier = is_tried_out ? 0 : item.is_new && has_known ? 2 : 1;
-  return std::tuple(item.avoided_until_ms, tier, item.is_held,
-                    std::lround(2 * std::log2(wait_of(item))), item.last_turn, item.address);
+  return std::tuple(item.avoided_until_ms, tier, item.is_held, step_of(wait_of(item)),
+                    item.last_turn, item.address);
 }
 
 std::string reasons(std::span<const Candidate> candidates) {
