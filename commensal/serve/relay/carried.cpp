@@ -96,7 +96,9 @@ bool Carried::is_quiet() {
 bool Carried::is_late() {
   const std::int64_t now_ns = clock_.monotonic_ns();
   if (leaves_ns_ != 0) {
-    return !has_more_to_say() || now_ns - leaves_ns_ > limits::kDrainMs * kMs;
+    // What it says comes as fast as its client reads: a moment without any is not yet its end.
+    const bool is_silent = silence_ms() >= limits::kRelayLastMs && !has_more_to_say();
+    return is_silent || now_ns - leaves_ns_ > limits::kDrainMs * kMs;
   }
   if (token_ == 0) return now_ns - since_ns_ > bounds_.wait_ms * kMs;
   return was_target_last_ && silence_ms() > bounds_.idle_ms;

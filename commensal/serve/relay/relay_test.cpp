@@ -77,6 +77,20 @@ class RelayTest : public ::testing::Test {
     ports.push_back(*core::share(port_));
     relay_ = *Relay::start(ports, clock_, options);
   }
+  /// A client, and the target that it has asked something.
+  struct Talk {
+    Descriptor client;
+    std::optional<Descriptor> target;
+  };
+  Talk asked() {
+    point_at(1, first_);
+    Talk made{dial(port_), accept(first_)};
+    say(made.client, "question");
+    if (made.target) {
+      EXPECT_EQ(hear(*made.target, 8), "question");
+    }
+    return made;
+  }
   void point_at(std::int64_t token, const core::Listener& target) {
     relay_->point_at({token, {"", address_of(target)}});
   }
@@ -214,12 +228,9 @@ void pause() { std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
 // The fault: an answer that paused was cut off where it paused.
 TEST_F(RelayTest, LeavesNobodyWhoMayBeAnsweredYet) {
   start();
-  point_at(1, first_);
-  const Descriptor client = dial(port_);
-  const auto target = accept(first_);
+  const Talk talk = asked();
+  const auto& [client, target] = talk;
   ASSERT_TRUE(target);
-  say(client, "question");
-  EXPECT_EQ(hear(*target, 8), "question");
   auto drained = begin_draining(*relay_, kWaitMs);
   for (const char* const part : {"one", "two", "end"}) {
     pause();
@@ -236,16 +247,13 @@ TEST_F(RelayTest, LeavesNobodyWhoMayBeAnsweredYet) {
 // The fault: who was slow to read lost what it had not read.
 TEST_F(RelayTest, LeavesNobodyWhoHasYetToReadItsAnswer) {
   start();
-  point_at(1, first_);
-  const Descriptor client = dial(port_);
-  auto target = accept(first_);
+  Talk talk = asked();
+  auto& [client, target] = talk;
   ASSERT_TRUE(target);
-  say(client, "question");
-  EXPECT_EQ(hear(*target, 8), "question");
   const std::string large(32 << 20, 'x');
   std::jthread answers([&] {
-    say(*target, large);
-    ::shutdown(target->get(), SHUT_WR);
+    say(*talk.target, large);
+    ::shutdown(talk.target->get(), SHUT_WR);
   });
   auto drained = begin_draining(*relay_, kWaitMs);
   pause();
@@ -255,12 +263,9 @@ TEST_F(RelayTest, LeavesNobodyWhoHasYetToReadItsAnswer) {
 
 TEST_F(RelayTest, WhatIsLeftInTheEndLeavesBetweenTwoCallsWhereItCan) {
   start();
-  point_at(1, first_);
-  const Descriptor client = dial(port_);
-  const auto target = accept(first_);
+  const Talk talk = asked();
+  const auto& [client, target] = talk;
   ASSERT_TRUE(target);
-  say(client, "question");
-  EXPECT_EQ(hear(*target, 8), "question");
   say(*target, "answer");
   EXPECT_EQ(hear(client, 6), "answer");
   auto drained = begin_draining(*relay_, 3 * kPauseMs);
@@ -308,6 +313,24 @@ TEST_F(RelayTest, WhoHasSaidNothingLeavesAtOnce) {
   EXPECT_EQ(hear(*target, 8), "question");
   ::shutdown(target->get(), SHUT_WR);
   EXPECT_TRUE(drained.get());
+}
+
+// The fault: with another target what the former one had said last was lost.
+TEST_F(RelayTest, PassesOnWhatAFormerTargetHasSaidLast) {
+  start();
+  const Talk talk = asked();
+  const auto& [client, target] = talk;
+  ASSERT_TRUE(target);
+  const std::string large(32 << 20, 'x');
+  std::jthread answers([&] {
+    say(*talk.target, large);
+    ::shutdown(talk.target->get(), SHUT_WR);
+  });
+  ASSERT_TRUE(is_ready(client, POLLIN));
+  point_at(2, second_);
+  pause();
+  EXPECT_EQ(hear(client, large.size() + 1).size(), large.size());
+  EXPECT_TRUE(has_ended(client));
 }
 
 TEST_F(RelayTest, MakesRoomBeyondItsBound) {
