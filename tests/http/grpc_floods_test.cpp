@@ -58,6 +58,18 @@ std::string calls_of(const std::string& method, const std::string& more, int cou
   return calls;
 }
 
+// Many on a connection: gRPC has taken them all by the time the first is refused.
+TEST_F(GrpcFloods, StrangersThatAreRefusedWithoutEndAreKeptOut) {
+  const std::string calls = calls_of("ServerLive", "", 100, false);
+  std::vector<core::Descriptor> callers;
+  for (; callers.size() < 60 && is_let_in(); callers.push_back(dial())) {
+    if (!callers.empty()) ::send(callers.back().get(), calls.data(), calls.size(), MSG_NOSIGNAL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_GT(callers.size(), 5U) << "who is refused now and then is let in";
+  EXPECT_LT(callers.size(), 60U);
+}
+
 TEST_F(GrpcFloods, WhoTakesBackWithoutEndIsCutOff) {
   const std::string token = literal("authorization", "Bearer " + world_.alice);
   EXPECT_TRUE(ends(dial(), calls_of("ModelInfer", token, 10'000, true)));

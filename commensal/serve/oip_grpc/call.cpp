@@ -199,8 +199,9 @@ void Call::answer(const TurnPtr& turn, core::Result<grpc::ByteBuffer> answer) {
   pump_locked();
 }
 
-/// Who shows no token is refused as often as it may ask, then its connection ends each time; where
-/// that is too often, it is cut off with all strangers of its network.
+/// Who shows no token and asks too often is refused so often, then cut off with all strangers of
+/// its network. Not each connection at its first: its other calls, which gRPC has taken, would
+/// be nobody's then, and count nowhere.
 void Call::refuse(const core::Error& error) {
   bool is_known = false;
   {
@@ -211,8 +212,7 @@ void Call::refuse(const core::Error& error) {
   }
   const std::int64_t now_ns = hall_->services.clock.monotonic_ns();
   if (is_known || hall_->services.serving.strangers.ask("@" + from_.network, now_ns)) return;
-  hall_->refuse(from_.network) ? hall_->door->end(from_.connection)
-                               : hall_->door->cut_off(from_.connection);
+  if (!hall_->refuse(from_.network)) hall_->door->cut_off(from_.connection);
 }
 
 void Call::finish_locked(const grpc::Status& status) {
