@@ -20,9 +20,10 @@ class Loop {
   /// Runs `task` once, at least `delay_ms` from now.
   virtual void after(std::int64_t delay_ms, Task task) = 0;
   /// What is done off the loop waits for what came before it in the same lane only: computing may
-  /// take minutes, reading and writing what is large may not wait for it.
-  enum class Lane : std::uint8_t { kComputing, kFiles };
-  static constexpr std::size_t kLanes = 2;
+  /// take minutes, reading and writing what is large may not wait for it, and batches of the store
+  /// for neither.
+  enum class Lane : std::uint8_t { kComputing, kFiles, kStore };
+  static constexpr std::size_t kLanes = 3;
   /// Runs `work` off the loop, so that it may take long, one at a time and in order; then `done`
   /// on the loop.
   virtual void offload(Lane lane, Task work, Task done) = 0;

@@ -14,8 +14,9 @@ namespace commensal::core {
 ///  - apply() is all or nothing, and durable when it returns;
 ///  - a read sees every batch applied before it;
 ///  - keys are ordered as unsigned bytes within a space.
-/// Thread-safety: one thread at a time.
-/// Errors: kDataLoss if the medium fails, kResourceExhausted beyond limits.hpp.
+/// Thread-safety: apply() on one thread beside get() and scan() on another, each one at a time;
+/// such a read sees all of the batch that is being applied, or nothing. Errors: kDataLoss if the
+/// medium fails, kResourceExhausted beyond limits.hpp.
 class Store {
  public:
   struct Write {

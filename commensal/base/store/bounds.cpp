@@ -39,13 +39,13 @@ bool starts_with(core::ByteView key, core::ByteView prefix) {
   return key.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), key.begin());
 }
 
-ScanGuard::ScanGuard(bool& scanning) : scanning_(scanning) {
-  check_not_scanning(scanning);
-  scanning_ = true;
+Scanner::Scan::Scan(Scanner& scanner) : scanner_(scanner) {
+  scanner.check_not_this_thread();
+  scanner.thread_ = std::this_thread::get_id();
 }
 
-void check_not_scanning(bool scanning) {
-  core::check(!scanning, "a visitor of a scan called its own store");
+void Scanner::check_not_this_thread() const {
+  core::check(thread_ != std::this_thread::get_id(), "a visitor of a scan called its own store");
 }
 
 }  // namespace commensal::store

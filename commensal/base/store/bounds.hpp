@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <commensal/base/core/store.hpp>
+#include <thread>
 
 namespace commensal::store {
 
@@ -14,18 +16,25 @@ core::Result<void> check_batch(const core::Store::Batch& batch);
 
 bool starts_with(core::ByteView key, core::ByteView prefix);
 
-/// Marks a scan, for core::check: a visitor that called its own store would see one twin's
-/// snapshot and another's invalid iterator.
-class ScanGuard {
+/// The thread that scans, if one does, for core::check: a visitor that called its own store would
+/// see one twin's snapshot and another's invalid iterator.
+class Scanner {
  public:
-  explicit ScanGuard(bool& scanning);
-  ScanGuard(const ScanGuard&) = delete;
-  ScanGuard& operator=(const ScanGuard&) = delete;
-  ~ScanGuard() { scanning_ = false; }
+  void check_not_this_thread() const;
+
+  class Scan {
+   public:
+    explicit Scan(Scanner& scanner);
+    Scan(const Scan&) = delete;
+    Scan& operator=(const Scan&) = delete;
+    ~Scan() { scanner_.thread_ = std::thread::id(); }
+
+   private:
+    Scanner& scanner_;
+  };
 
  private:
-  bool& scanning_;
+  std::atomic<std::thread::id> thread_;
 };
-void check_not_scanning(bool scanning);
 
 }  // namespace commensal::store

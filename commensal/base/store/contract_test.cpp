@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/store/joint_store.hpp>
@@ -13,6 +14,7 @@
 #include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/base/store/testing/postgres_server.hpp>
 #include <map>
+#include <thread>
 
 namespace commensal::store {
 namespace {
@@ -239,6 +241,38 @@ TYPED_TEST(StoreContract, EverythingIsThereAfterReopening) {
   this->twin_->reopen();
   EXPECT_EQ(this->get("a", bytes("k")), large);
   EXPECT_EQ(this->keys("a", {}).size(), 1u);
+}
+
+TYPED_TEST(StoreContract, IsReadBesideAWriterAllOfABatchOrNothing) {
+  if constexpr (std::is_same_v<TypeParam, Joint>) return;  // it has one thread
+  Store& store = this->store();
+  constexpr int kBatches = 100;
+  std::atomic<int> written = 0;
+  const auto number = [](ByteView value) {
+    return std::stoi("0" + std::string(value.begin(), value.end()));
+  };
+  std::jthread writer([&] {
+    for (int n = 1; n <= kBatches; ++n) {
+      const Bytes value = bytes(std::to_string(n));
+      ASSERT_TRUE(store.apply({{"s", bytes("a"), value}, {"s", bytes("b"), value}}));
+      written = n;
+    }
+  });
+  while (written < kBatches) {
+    const int before = written;
+    std::vector<int> found;
+    ASSERT_TRUE(store.scan("s", {}, [&](ByteView, ByteView value) {
+      found.push_back(number(value));
+      return true;
+    }));
+    ASSERT_EQ(found.size(), found.empty() ? 0u : 2u);
+    if (found.empty()) found = {0, 0};
+    EXPECT_EQ(found[0], found[1]);
+    EXPECT_GE(found[0], before);
+    const auto one = store.get("s", bytes("b"));
+    ASSERT_TRUE(one);
+    EXPECT_GE(number(one->value_or(Bytes())), found[0]);
+  }
 }
 
 TYPED_TEST(StoreContract, AgreesWithAMapOverRandomBatches) {

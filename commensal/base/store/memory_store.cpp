@@ -8,8 +8,9 @@ using core::Bytes;
 using core::ByteView;
 
 core::Result<std::optional<Bytes>> MemoryStore::get(std::string_view space, ByteView key) {
-  check_not_scanning(scanning_);
+  scanner_.check_not_this_thread();
   COMMENSAL_TRY(check_key(space, key));
+  const std::lock_guard lock(mutex_);
   const auto entries = spaces_.find(space);
   if (entries == spaces_.end()) return std::nullopt;
   const auto entry = entries->second.find(key);
@@ -18,8 +19,9 @@ core::Result<std::optional<Bytes>> MemoryStore::get(std::string_view space, Byte
 }
 
 core::Result<void> MemoryStore::apply(const Batch& batch) {
-  check_not_scanning(scanning_);
+  scanner_.check_not_this_thread();
   COMMENSAL_TRY(check_batch(batch));
+  const std::lock_guard lock(mutex_);
   for (const Write& write : batch) {
     Space& entries = spaces_[write.space];
     if (write.value) {
@@ -33,8 +35,9 @@ core::Result<void> MemoryStore::apply(const Batch& batch) {
 
 core::Result<void> MemoryStore::scan(std::string_view space, ByteView prefix,
                                      const Visitor& visit) {
-  const ScanGuard guard(scanning_);
+  const Scanner::Scan scan(scanner_);
   COMMENSAL_TRY(check_key(space, prefix));
+  const std::lock_guard lock(mutex_);
   const auto entries = spaces_.find(space);
   if (entries == spaces_.end()) return {};
   for (auto entry = entries->second.lower_bound(prefix);
@@ -44,7 +47,13 @@ core::Result<void> MemoryStore::scan(std::string_view space, ByteView prefix,
   return {};
 }
 
+void MemoryStore::clear() {
+  const std::lock_guard lock(mutex_);
+  spaces_.clear();
+}
+
 std::size_t MemoryStore::bytes() const {
+  const std::lock_guard lock(mutex_);
   std::size_t bytes = 0;
   for (const auto& [name, space] : spaces_) {
     for (const auto& [key, value] : space) bytes += key.size() + value.size();

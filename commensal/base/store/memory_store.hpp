@@ -2,8 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <commensal/base/core/store.hpp>
+#include <commensal/base/store/bounds.hpp>
 #include <map>
+#include <mutex>
 
 namespace commensal::store {
 
@@ -16,6 +17,8 @@ class MemoryStore final : public core::Store {
   core::Result<void> scan(std::string_view space, core::ByteView prefix,
                           const Visitor& visit) override;
 
+  /// As if made anew.
+  void clear();
   /// Of all keys and values.
   std::size_t bytes() const;
 
@@ -29,7 +32,8 @@ class MemoryStore final : public core::Store {
   };
   using Space = std::map<core::Bytes, core::Bytes, KeyOrder>;
   std::map<std::string, Space, std::less<>> spaces_;
-  bool scanning_ = false;
+  mutable std::mutex mutex_;  // of spaces_
+  Scanner scanner_;
 };
 
 }  // namespace commensal::store

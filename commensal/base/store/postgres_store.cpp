@@ -7,6 +7,7 @@
 #include <commensal/base/store/bounds.hpp>
 #include <commensal/base/store/postgres_lease.hpp>
 #include <commensal/base/store/postgres_store.hpp>
+#include <mutex>
 #include <span>
 #include <thread>
 #include <tuple>
@@ -108,8 +109,9 @@ class ServerStore final : public PostgresStore {
   const std::string& former_secret() const override { return lease_->former_secret(); }
 
   Result<std::optional<Bytes>> get(std::string_view space, ByteView key) override {
-    check_not_scanning(scanning_);
+    scanner_.check_not_this_thread();
     COMMENSAL_TRY(check_key(space, key));
+    const std::lock_guard lock(mutex_);
     Parameters name;
     name.bytes(core::as_bytes(space)).bytes(key);
     for (int tries = 1;; ++tries) {
@@ -124,8 +126,9 @@ class ServerStore final : public PostgresStore {
   }
 
   Result<void> apply(const Batch& batch) override {
-    check_not_scanning(scanning_);
+    scanner_.check_not_this_thread();
     COMMENSAL_TRY(check_batch(batch));
+    const std::lock_guard lock(mutex_);
     if (batch.empty()) return {};
     if (lease_->is_lost()) return tl::unexpected(Lease::error_of_lost());
     ++batch_;
@@ -143,8 +146,9 @@ class ServerStore final : public PostgresStore {
   }
 
   Result<void> scan(std::string_view space, ByteView prefix, const Visitor& visit) override {
-    const ScanGuard guard(scanning_);
+    const Scanner::Scan scan(scanner_);
     COMMENSAL_TRY(check_key(space, prefix));
+    const std::lock_guard lock(mutex_);
     Bytes from(prefix.begin(), prefix.end());
     const Bytes end = end_of(prefix);
     int tries = 0;
@@ -251,11 +255,12 @@ class ServerStore final : public PostgresStore {
   const PostgresOptions options_;
   const core::Clock& clock_;
   std::unique_ptr<Lease> lease_;
+  std::mutex mutex_;  // of what follows: one statement at a time
   std::unique_ptr<Connection> connection_;
   std::int64_t dial_ = 0;        // of connection_: which one of this writer's it is
   std::int64_t batch_ = 0;       // the last that was to be written
   std::int64_t last_batch_ = 0;  // that was, when connection_ was made
-  bool scanning_ = false;
+  Scanner scanner_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <commensal/base/store/bounds.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
 #include <cstring>
+#include <mutex>
 
 namespace commensal::store {
 namespace {
@@ -159,16 +160,53 @@ core::Result<void> create_private_file(const Path& path) {
   return core::fail(code, "store: cannot create it: {}", std::strerror(errno));
 }
 
+/// What is read through one connection.
+class Reader {
+ public:
+  core::Result<void> prepare(sqlite3* database) {
+    database_ = database;
+    COMMENSAL_TRY(get_.prepare(database, "SELECT value FROM entries WHERE space=?1 AND key=?2"));
+    return scan_.prepare(database,
+                         "SELECT key,value FROM entries WHERE space=?1 AND key>=?2 ORDER BY key");
+  }
+
+  core::Result<std::optional<Bytes>> get(std::string_view space, ByteView key) {
+    auto use = get_.use();
+    use.bind_text(1, space);
+    use.bind_blob(2, key);
+    const int status = use.step();
+    if (status == SQLITE_DONE) return std::nullopt;
+    if (status != SQLITE_ROW) return failure(database_, "read");
+    const ByteView value = use.blob(0);
+    return Bytes(value.begin(), value.end());
+  }
+
+  core::Result<void> scan(std::string_view space, ByteView prefix,
+                          const core::Store::Visitor& visit) {
+    auto use = scan_.use();
+    use.bind_text(1, space);
+    use.bind_blob(2, prefix);
+    int status = use.step();
+    for (; status == SQLITE_ROW; status = use.step()) {
+      if (!starts_with(use.blob(0), prefix) || !visit(use.blob(0), use.blob(1))) return {};
+    }
+    if (status != SQLITE_DONE) return failure(database_, "scan");
+    return {};
+  }
+
+ private:
+  sqlite3* database_ = nullptr;
+  Statement get_, scan_;
+};
+
+/// What is read while a batch is written comes through a connection of its own, which has no pages
+/// in memory after each batch: all else through the writer's.
 class SqliteStore final : public core::Store {
  public:
   core::Result<void> open(const Path& path) {
     COMMENSAL_TRY(create_private_file(path));
-    sqlite3* made = nullptr;
-    const int status =
-        sqlite3_open_v2(path.c_str(), &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
-    database_.reset(made);
-    if (status != SQLITE_OK) return failure(made, "open it");
-    sqlite3_busy_timeout(made, kBusyWaitMs);
+    COMMENSAL_ASSIGN(database_, connect(path));
+    sqlite3* const made = database_.get();
     // Of a new file; one that there is stays as it is.
     COMMENSAL_TRY(execute(made, "PRAGMA auto_vacuum=INCREMENTAL", "set it up"));
     // Before anything is written: the file may be somebody else's.
@@ -179,31 +217,26 @@ class SqliteStore final : public core::Store {
                           "set it up"));
     COMMENSAL_TRY(empty_pages_.prepare(made, "PRAGMA freelist_count"));
     COMMENSAL_TRY(pages_.prepare(made, "PRAGMA page_count"));
-    COMMENSAL_TRY(get_.prepare(made, "SELECT value FROM entries WHERE space=?1 AND key=?2"));
     COMMENSAL_TRY(
         put_.prepare(made, "INSERT OR REPLACE INTO entries(space,key,value) VALUES(?1,?2,?3)"));
     COMMENSAL_TRY(remove_.prepare(made, "DELETE FROM entries WHERE space=?1 AND key=?2"));
-    return scan_.prepare(made,
-                         "SELECT key,value FROM entries WHERE space=?1 AND key>=?2 ORDER BY key");
+    COMMENSAL_TRY(reader_.prepare(made));
+    COMMENSAL_ASSIGN(beside_, connect(path));
+    return reader_beside_.prepare(beside_.get());
   }
 
   core::Result<std::optional<Bytes>> get(std::string_view space, ByteView key) override {
-    check_not_scanning(scanning_);
+    scanner_.check_not_this_thread();
     COMMENSAL_TRY(check_key(space, key));
-    auto use = get_.use();
-    use.bind_text(1, space);
-    use.bind_blob(2, key);
-    const int status = use.step();
-    if (status == SQLITE_DONE) return std::nullopt;
-    if (status != SQLITE_ROW) return failure(database_.get(), "read");
-    const ByteView value = use.blob(0);
-    return Bytes(value.begin(), value.end());
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return reader(lock).get(space, key);
   }
 
   core::Result<void> apply(const Batch& batch) override {
-    check_not_scanning(scanning_);
+    scanner_.check_not_this_thread();
     COMMENSAL_TRY(check_batch(batch));
     if (batch.empty()) return {};
+    const std::lock_guard lock(mutex_);
     return in_transaction(database_.get(), [&]() -> core::Result<void> {
       for (const Write& write : batch) COMMENSAL_TRY(apply_one(write));
       return give_back();
@@ -211,20 +244,27 @@ class SqliteStore final : public core::Store {
   }
 
   core::Result<void> scan(std::string_view space, ByteView prefix, const Visitor& visit) override {
-    const ScanGuard guard(scanning_);
+    const Scanner::Scan scan(scanner_);
     COMMENSAL_TRY(check_key(space, prefix));
-    auto use = scan_.use();
-    use.bind_text(1, space);
-    use.bind_blob(2, prefix);
-    int status = use.step();
-    for (; status == SQLITE_ROW; status = use.step()) {
-      if (!starts_with(use.blob(0), prefix) || !visit(use.blob(0), use.blob(1))) return {};
-    }
-    if (status != SQLITE_DONE) return failure(database_.get(), "scan");
-    return {};
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return reader(lock).scan(space, prefix, visit);
   }
 
  private:
+  static core::Result<Database> connect(const Path& path) {
+    sqlite3* made = nullptr;
+    const int status =
+        sqlite3_open_v2(path.c_str(), &made, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+    Database database(made);
+    if (status != SQLITE_OK) return failure(made, "open it");
+    sqlite3_busy_timeout(made, kBusyWaitMs);
+    return database;
+  }
+
+  Reader& reader(const std::unique_lock<std::mutex>& lock) {
+    return lock.owns_lock() ? reader_ : reader_beside_;
+  }
+
   core::Result<void> apply_one(const Write& write) {
     auto use = (write.value ? put_ : remove_).use();
     use.bind_text(1, write.space);
@@ -245,9 +285,11 @@ class SqliteStore final : public core::Store {
     return execute(database_.get(), kGiveBack, "give pages back");
   }
 
-  Database database_;  // first: statements go before it
-  Statement get_, put_, remove_, scan_, empty_pages_, pages_;
-  bool scanning_ = false;
+  std::mutex mutex_;            // of database_ and what is prepared there
+  Database database_, beside_;  // above their statements, which go before them
+  Statement put_, remove_, empty_pages_, pages_;
+  Reader reader_, reader_beside_;
+  Scanner scanner_;
 };
 
 }  // namespace

@@ -92,22 +92,38 @@ void Deliveries::flush(std::size_t awaited) {
 
 void Deliveries::write() {
   if (records_.empty()) return;
-  std::vector<ReceiptRecord> records = std::exchange(records_, {});
-  std::vector<event::StepMade> ready = std::exchange(ready_, {});
-  const auto saved = deps_.till.keep(records, [&](const Till::Outcomes& paid) -> Result<void> {
-    for (std::size_t i = 0; i < ready.size(); ++i) {
-      if (paid[i]) COMMENSAL_TRY(ready[i].work->client.keep(ready[i].delivery));
-    }
+  const auto batch = std::make_shared<Batch>();
+  batch->records = std::exchange(records_, {});
+  batch->ready = std::exchange(ready_, {});
+  writing_ += batch->ready.size();
+  const auto keep = [&]() -> Result<void> {
+    COMMENSAL_ASSIGN(
+        batch->outcomes,
+        deps_.till.keep(batch->records, [&](const Till::Outcomes& paid) -> Result<void> {
+          for (std::size_t i = 0; i < paid.size(); ++i) {
+            event::StepMade& made = batch->ready[i];
+            if (paid[i]) COMMENSAL_TRY(made.work->client.keep(made.delivery));
+          }
+          return {};
+        }));
     return {};
+  };
+  deps_.store.together_later(deps_.loop, keep, [this, batch](const Result<void>& written) {
+    on_written(*batch, written);
   });
-  deps_.events.report(saved);
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const Result<void> outcome = saved ? (*saved)[i] : tl::unexpected(saved.error());
-    Result<ReceiptRecord> record = std::move(records[i]);
-    if (!outcome && saved && record->is_in_file) deps_.book.remove_files({record->id()});
+}
+
+void Deliveries::on_written(Batch& batch, const Result<void>& written) {
+  writing_ -= batch.ready.size();
+  deps_.events.report(written);
+  for (std::size_t i = 0; i < batch.records.size(); ++i) {
+    const Result<void> outcome = written ? batch.outcomes[i] : written;
+    Result<ReceiptRecord> record = std::move(batch.records[i]);
+    if (!outcome && written && record->is_in_file) deps_.book.remove_files({record->id()});
     if (!outcome) record = tl::unexpected(outcome.error());
-    deps_.events.push(event::StepKept{std::move(ready[i].work), std::move(record),
-                                      std::move(ready[i].delivery.record.outputs)});
+    event::StepMade& made = batch.ready[i];
+    deps_.events.push(event::StepKept{std::move(made.work), std::move(record),
+                                      std::move(made.delivery.record.outputs)});
   }
 }
 

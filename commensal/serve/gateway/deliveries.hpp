@@ -17,6 +17,7 @@ class Deliveries {
     core::Loop& loop;
     const core::Clock& clock;
     core::Rng& rng;
+    store::JointStore& store;
     ReceiptBook& book;
     Till& till;
     const AuditPolicy& audit_policy;
@@ -28,7 +29,7 @@ class Deliveries {
   void on_filed(event::OpeningFiled& filed);
   /// Writes what is ready; call when no event is left. `awaited`: so many more are on their way.
   void flush(std::size_t awaited);
-  std::size_t pending() const { return ready_.size() + filing_; }
+  std::size_t pending() const { return ready_.size() + filing_ + writing_; }
 
  private:
   /// Without what opens it.
@@ -37,10 +38,17 @@ class Deliveries {
   void add(event::StepMade& made, core::Result<ReceiptRecord> record);
   void file(event::StepMade& made, receipt::Opening opening);
   void write();
+  struct Batch {
+    // Of the same steps:
+    std::vector<ReceiptRecord> records;
+    std::vector<event::StepMade> ready;
+    Till::Outcomes outcomes;
+  };
+  void on_written(Batch& batch, const core::Result<void>& written);
 
   Dependencies deps_;
-  std::size_t filing_ = 0;  // off the loop
-  bool gathers_ = false;    // writes soon
+  std::size_t filing_ = 0, writing_ = 0;  // off the loop
+  bool gathers_ = false;                  // writes soon
   // Of the same steps:
   std::vector<ReceiptRecord> records_;
   std::vector<event::StepMade> ready_;

@@ -164,7 +164,9 @@ void Gateway::State::handle(const event::Audited& event) {
   const bool is_match = event.verdict.outcome == protocol::Outcome::kMatch;
   record->audit = is_match ? AuditState::kMatched : AuditState::kMismatched;
   record->verdict = event.verdict;
-  events.report(book.update(*record));
+  const auto told = [this](const core::Result<void>& kept) { events.report(kept); };
+  store.together_later(
+      loop, [&] { return book.update(*record); }, told);
   observer.on_verdict(*record);
   audit_policy.on_verdict(*record);
   follow_verdict(*record);

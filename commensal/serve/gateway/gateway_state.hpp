@@ -105,7 +105,7 @@ struct Gateway::State {
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
                   audit_policy, bank, book, till, events, steps, shares, c.rollouts_kept_max,
                   c.quotas.rollouts_max}),
-        deliveries({loop, w.clock, w.rng, book, till, audit_policy, events}),
+        deliveries({loop, w.clock, w.rng, store, book, till, audit_policy, events}),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
         auditor({loop, w.clock, auditor_key, hub, book, events, w.engines, w.rng,
                  c.recheck_probability, [this](const crypto::Address& one) { return lots_of(one); },
@@ -123,8 +123,10 @@ struct Gateway::State {
       }
       if (covers.is_less(entry)) loop.post([this] { tell_covers(false); });
     });
-    book.remove_by(
-        [this](const auto& remove) { loop.offload(core::Loop::Lane::kFiles, remove, [] {}); });
+    // Not before it is durable that nothing refers to them.
+    book.remove_by([this](const auto& remove) {
+      store.when_durable([this, remove] { loop.offload(core::Loop::Lane::kFiles, remove, [] {}); });
+    });
     book.keep_while([this](const core::Digest& ticket) {
       return ticket::is_undecided(tickets, ticket) || bank.state().accused_tickets.get(ticket) > 0;
     });

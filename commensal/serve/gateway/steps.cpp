@@ -46,7 +46,12 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
   if (peer.in_flight++ == 0) peer.busy_since_ms = now_ms();
   watch(work->id(), number, silence_ms_max_);
   if (work->journey) work->journey->on_offer(peer.address, deps_.clock.monotonic_ns());
-  if (pending) return peer.stream->send(rpc::Countersign{{*pending}});
+  if (pending) {
+    return deps_.store.when_durable([this, stream = peer.stream_id, item = *pending] {
+      if (Roster::Peer* const there = deps_.roster.at(stream))
+        there->stream->send(rpc::Countersign{{item}});
+    });
+  }
   const auto begin = client.begin();
   core::check(begin.has_value(), "a job that is asked for has a step left");
   if (std::exchange(work->offered_on, peer.stream_id) == peer.stream_id) {
@@ -229,35 +234,50 @@ std::vector<Steps::Committed> Steps::take_committed() {
 }
 
 void Steps::countersign() {
-  const std::vector<Committed> batch = take_committed();
+  std::vector<Committed> batch = take_committed();
   if (batch.empty()) return;
   std::vector<protocol::ReceiptBody> bodies;
   for (const Committed& one : batch) bodies.push_back(one.body);
   const auto signatures = protocol::sign_batch(deps_.key, protocol::Role::kClient, bodies);
-  std::map<StreamId, rpc::Countersign> replies;
   std::vector<protocol::Receipt> receipts;
+  std::vector<rpc::Countersign::Item> items;
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    Running& running = running_.at(batch[i].job);
-    receipts.push_back(running.work->client.countersign(signatures[i], &known_));
-    replies[running.trip.stream].items.push_back({batch[i].job, bodies[i].step, signatures[i]});
+    Work& work = *running_.at(batch[i].job).work;
+    receipts.push_back(work.client.countersign(signatures[i], &known_));
+    items.push_back({batch[i].job, bodies[i].step, signatures[i]});
   }
-  const auto kept = deps_.store.together([&]() -> Result<void> {
-    COMMENSAL_TRY(deps_.lottery.owe(receipts));
-    for (const Committed& one : batch) {
-      COMMENSAL_TRY(running_.at(one.job).work->client.keep_signature());
+  deps_.store.together_later(
+      deps_.loop,
+      [&]() -> Result<void> {
+        COMMENSAL_TRY(deps_.lottery.owe(receipts));
+        for (const Committed& one : batch) {
+          COMMENSAL_TRY(running_.at(one.job).work->client.keep_signature());
+        }
+        return {};
+      },
+      [this, batch, items = std::move(items)](const Result<void>& kept) {
+        on_countersigned(batch, items, kept);
+      });
+}
+
+/// Some may have been lost while this was written.
+void Steps::on_countersigned(const std::vector<Committed>& batch,
+                             const std::vector<rpc::Countersign::Item>& items,
+                             const Result<void>& kept) {
+  std::map<StreamId, rpc::Countersign> replies;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const auto found = running_.find(batch[i].job);
+    if (found == running_.end() || found->second.number != batch[i].number) continue;
+    if (!kept) {
+      turn_down(batch[i].job, Loss::kOurs, kept.error());
+      continue;
     }
-    return {};
-  });
-  if (!kept) {
-    for (const Committed& one : batch) turn_down(one.job, Loss::kOurs, kept.error());
-    return;
-  }
-  for (const Committed& one : batch) {
-    Running& running = running_.at(one.job);
+    Running& running = found->second;
     running.is_signed = true;
     running.heard_ns = deps_.clock.monotonic_ns();
+    ++awaited_;
+    replies[running.trip.stream].items.push_back(items[i]);
   }
-  awaited_ += batch.size();
   for (auto& [stream, reply] : replies) {
     Roster::Peer* const peer = deps_.roster.at(stream);
     if (peer != nullptr) peer->stream->send(std::move(reply));

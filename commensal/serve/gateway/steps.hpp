@@ -87,6 +87,9 @@ class Steps {
   void turn_down(const core::Digest& job, Loss loss, core::Error error);
   std::vector<Committed> take_committed();
   void countersign();
+  void on_countersigned(const std::vector<Committed>& batch,
+                        const std::vector<rpc::Countersign::Item>& items,
+                        const core::Result<void>& kept);
   Running take(const core::Digest& job);
   void lose(const core::Digest& job, Loss loss, core::Error error);
   void watch(const core::Digest& job, std::uint64_t number, std::int64_t wait_ms);

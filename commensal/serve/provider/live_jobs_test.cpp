@@ -212,7 +212,7 @@ TEST_F(LiveJobsTest, TheOldestThatAreOverMakeRoomForNewOnes) {
     EXPECT_TRUE(*rollout::JobRows(provider_store_, ids[n]).is_there());
     close(client_->receipt(1)->round);
     EXPECT_EQ(tickets(), 0u);
-    client_store_ = {};
+    client_store_.clear();
   }
   EXPECT_EQ(rollout::rollouts_by_age(provider_store_)->size(), 2u);
   EXPECT_EQ(rollout::JobRows(provider_store_, ids[0]).step(1).error().code,

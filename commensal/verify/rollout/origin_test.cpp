@@ -48,7 +48,7 @@ TEST_F(Origins, LeadToTheInputRootOfAnyStep) {
     const auto again = protocol::decode<Origin>(bytes);
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(*protocol::encode_stored(*again), bytes);
-    client_store_ = {}, provider_store_ = {};
+    client_store_.clear(), provider_store_.clear();
   }
 }
 

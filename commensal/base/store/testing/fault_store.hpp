@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <commensal/base/core/store.hpp>
 
 namespace commensal::store::testing {
@@ -39,8 +40,8 @@ class FaultStore final : public core::Store {
   core::Store& inner_;
   const std::uint64_t fault_at_;
   const Fault fault_;
-  std::uint64_t applies_ = 0;
-  bool crashed_ = false;
+  std::atomic<std::uint64_t> applies_ = 0;
+  std::atomic<bool> crashed_ = false;
 };
 
 }  // namespace commensal::store::testing

@@ -83,7 +83,7 @@ TEST_F(MoneyStoredHashChain, GoesOnCountingFromANewHead) {
 
 TEST_F(MoneyStoredHashChain, ShowsNothingThatIsNotOnDisk) {
   for (const auto fault : {Fault::kFailBefore, Fault::kCrashBefore}) {
-    disk_ = store::MemoryStore();
+    disk_.clear();
     store::testing::FaultStore failing(disk_, 2,
                                        fault);  // made, one round revealed, then the fault
     auto chain = open(failing);
