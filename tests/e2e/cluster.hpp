@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <commensal/base/store/testing/postgres_server.hpp>
 #include <map>
 #include <mutex>
@@ -24,10 +25,13 @@ class Tally {
  public:
   void answered(const std::string& account, const std::string& receipt, std::int64_t now_ns);
   void failed(const std::string& why);
+  /// Of an answer: not the output that it should have.
+  void wrong() { ++wrongs_; }
 
   std::map<std::string, std::vector<std::string>> receipts() const;  // by account, acknowledged
   std::uint64_t answers() const;
   std::uint64_t failures() const;
+  std::uint64_t wrongs() const { return wrongs_; }
   /// The failures by what was said, most first, for who looks into them.
   std::string words() const;
   double gap_s_max(std::int64_t now_ns) const;
@@ -37,6 +41,7 @@ class Tally {
   std::map<std::string, std::vector<std::string>> receipts_;
   std::map<std::string, std::uint64_t> why_;
   std::uint64_t answers_ = 0, failures_ = 0;
+  std::atomic<std::uint64_t> wrongs_ = 0;
   std::int64_t last_ns_ = 0, gap_ns_ = 0;
 };
 

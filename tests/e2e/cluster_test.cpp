@@ -10,21 +10,27 @@
 #include <commensal/trade/pay/ledger/verify.hpp>
 #include <tests/e2e/cluster.hpp>
 #include <tests/e2e/grpc_request.hpp>
+#include <tests/e2e/right_answers.hpp>
 
 namespace commensal::e2e {
 namespace {
 
 constexpr std::int64_t kWaitMs = 45'000;    // longer than a gateway waits for one that writes
 constexpr std::size_t kAnswersOfOne = 900;  // then another account: a list has 1,000
+constexpr std::uint64_t kPictures = 64;
+constexpr double kGapSMax = 30;  // without any answer
 constexpr std::int64_t kPrice = 12'000, kCredit = 120'000'000;
 constexpr const char* kServed = "operator/digits";
 
 /// Asks any gateway, one question at a time, and another after one that has failed.
 class Customer {
  public:
-  Customer(Cluster& cluster, Tally& tally, std::string name, bool speaks_grpc, std::uint64_t first)
+  /// `right`: the outputs of the pictures.
+  Customer(Cluster& cluster, Tally& tally, const std::vector<std::string>& right, std::string name,
+           bool speaks_grpc, std::uint64_t first)
       : cluster_(cluster),
         tally_(tally),
+        right_(right),
         name_(std::move(name)),
         speaks_grpc_(speaks_grpc),
         at_(first % Cluster::kGateways),
@@ -34,14 +40,16 @@ class Customer {
   void run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       if ((token_.empty() || answers_ == kAnswersOfOne) && !open_account()) continue;
-      const auto receipt = speaks_grpc_ ? ask_grpc() : ask_http();
-      if (receipt) {
+      ++asked_;
+      const auto answer = speaks_grpc_ ? ask_grpc() : ask_http();
+      if (answer) {
         ++answers_;
-        tally_.answered(account_, *receipt, clock_.monotonic_ns());
+        tally_.answered(account_, answer->receipt, clock_.monotonic_ns());
+        if (answer->output != right_[asked_ % kPictures]) tally_.wrong();
         pause_ms(20);
         continue;
       }
-      tally_.failed(receipt.error().message);
+      tally_.failed(answer.error().message);
       move_on();
     }
   }
@@ -65,27 +73,35 @@ class Customer {
     client_.reset();
     return true;
   }
-  core::Result<std::string> ask_http() {
+  struct Answer {
+    std::string receipt, output;
+  };
+  tensor::NamedTensors asked_picture() const { return picture(asked_ % kPictures); }
+  core::Result<Answer> ask_http() {
     if (!client_) {
       client_ = *client::Client::create(
           {.url = cluster_.place(at_).url(), .token = token_, .wait_ms = kWaitMs});
     }
-    COMMENSAL_ASSIGN(const client::Answer answer, client_->infer(kServed, 0, picture(++asked_)));
-    return core::to_hex(answer.receipt);
+    COMMENSAL_ASSIGN(const client::Answer answer, client_->infer(kServed, 0, asked_picture()));
+    return Answer{core::to_hex(answer.receipt),
+                  std::string(core::as_text(answer.outputs.at(0).value.bytes()))};
   }
-  core::Result<std::string> ask_grpc() {
+  core::Result<Answer> ask_grpc() {
     if (!stub_) {
       grpc::ChannelArguments arguments;
       arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
       stub_ = inference::GRPCInferenceService::NewStub(grpc::CreateCustomChannel(
           cluster_.place(at_).grpc, grpc::InsecureChannelCredentials(), arguments));
     }
-    const auto request = digit_request(kServed, picture(++asked_));
+    const auto request = digit_request(kServed, asked_picture());
     inference::ModelInferResponse response;
     grpc::ClientContext context;
     prepare(context, token_, kWaitMs);
     const grpc::Status status = stub_->ModelInfer(&context, request, &response);
-    if (status.ok()) return response.parameters().at("commensal_receipt").string_param();
+    if (status.ok()) {
+      return Answer{response.parameters().at("commensal_receipt").string_param(),
+                    response.raw_output_contents(0)};
+    }
     return core::fail(core::ErrorCode::kUnavailable, "gRPC {}: {}",
                       static_cast<int>(status.error_code()), status.error_message());
   }
@@ -93,6 +109,7 @@ class Customer {
   const core::SystemClock clock_{};
   Cluster& cluster_;
   Tally& tally_;
+  const std::vector<std::string>& right_;
   const std::string name_;
   const bool speaks_grpc_;
   std::size_t at_;
@@ -205,13 +222,14 @@ TEST_F(ClusterTest, AnyOfItMayDieAndNothingThatWasAcknowledgedIsLost) {
   push(client);
   ASSERT_TRUE(cluster.is_whole(client)) << cluster.log(0);
   Tally tally;
+  const auto right = right_answers(kPictures);
   const std::int64_t began_ns = clock.monotonic_ns();
   const auto passed_s = [&] { return (clock.monotonic_ns() - began_ns) / 1'000'000'000; };
   {
     std::vector<std::unique_ptr<Customer>> customers;
     for (std::uint64_t i = 0; i < 6; ++i) {
       customers.push_back(
-          std::make_unique<Customer>(cluster, tally, fmt::format("c{}", i), i % 3 == 2, i));
+          std::make_unique<Customer>(cluster, tally, right, fmt::format("c{}", i), i % 3 == 2, i));
     }
     while (passed_s() < seconds_of_trouble()) {
       pause_ms(1'000 + static_cast<int>(cluster.dice(2'500)));
@@ -231,6 +249,8 @@ TEST_F(ClusterTest, AnyOfItMayDieAndNothingThatWasAcknowledgedIsLost) {
       "{} s: {} answers, {} failures seen, {:.1f} s without an answer at most, {} writers\n{}{}",
       passed_s(), tally.answers(), tally.failures(), gap_s,
       cluster.server().psql("SELECT token FROM commensal_writer").c_str(), done, tally.words());
+  EXPECT_EQ(tally.wrongs(), 0u);
+  EXPECT_LT(gap_s, kGapSMax);
   EXPECT_NE(cluster.server().psql("SELECT token FROM commensal_writer"), "1\n");
   expect_receipts_and_money(cluster, tally);
   expect_the_same_everywhere(cluster);

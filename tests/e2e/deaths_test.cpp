@@ -5,8 +5,6 @@
 
 #include <atomic>
 #include <commensal/base/core/clock.hpp>
-#include <commensal/compute/graph/onnx/import.hpp>
-#include <commensal/compute/graph/session.hpp>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,6 +13,7 @@
 
 #include <tests/e2e/grpc_request.hpp>
 #include <tests/e2e/paid_system.hpp>
+#include <tests/e2e/right_answers.hpp>
 
 namespace commensal::e2e {
 namespace {
@@ -27,20 +26,6 @@ constexpr double kShareOfPeak = 0.7;
 constexpr std::int64_t kWaitMs = 30'000;
 constexpr std::int64_t kSettleNs = 60'000'000'000;  // for tickets to be drawn and paid
 constexpr const char* kServed = "operator/digits";
-
-/// The bytes of the right answers.
-std::vector<std::string> right_answers() {
-  const core::Bytes bytes = *core::read_file(kModel);
-  const auto graph = *graph::onnx::import_bytes(bytes, nullptr);
-  auto session = graph::Session::create(graph, {});
-  std::vector<std::string> answers;
-  for (std::uint64_t i = 0; i < kPictures; ++i) {
-    const std::vector<tensor::Tensor> inputs = {picture(i)[0].value};
-    const auto outputs = *session->run(inputs);
-    answers.emplace_back(core::as_text(outputs[0].bytes()));
-  }
-  return answers;
-}
 
 /// When the next request is due, for all customers together, and what they have seen.
 /// Thread-safety: any thread.
@@ -292,7 +277,7 @@ void expect_no_leak(const std::vector<Held>& held) {
 }
 
 TEST_F(Deaths, OfProvidersLoseNothingAtSeventyPercentOfThePeak) {
-  const auto right = right_answers();
+  const auto right = right_answers(kPictures);
   start();
   Pace pace;
   std::vector<Held> held;
