@@ -90,7 +90,8 @@ std::vector<pid_t> children_of(pid_t parent) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {  // proc(5)
     if (!std::isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0]))) continue;
     std::ifstream file(entry.path() / "stat");
-    const std::string all((std::istreambuf_iterator<char>(file)), {});
+    std::string all;
+    std::getline(file, all, '\0');  // a buffer's iterators throw where it has ended meanwhile
     const std::size_t end = all.rfind(')');
     char state = 0;
     int its_parent = 0;
@@ -105,7 +106,8 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 double processor_s_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  const std::string all((std::istreambuf_iterator<char>(file)), {});
+  std::string all;
+  std::getline(file, all, '\0');
   const std::size_t end = all.rfind(')');
   if (end == std::string::npos) return 0;
   std::istringstream fields(all.substr(end + 2));

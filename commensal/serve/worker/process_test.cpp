@@ -49,7 +49,8 @@ std::set<pid_t> children_of(pid_t parent) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     if (!std::isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0]))) continue;
     std::ifstream file(entry.path() / "stat");
-    std::string all((std::istreambuf_iterator<char>(file)), {});
+    std::string all;
+    std::getline(file, all, '\0');  // a buffer's iterators throw where it has ended meanwhile
     const std::size_t end = all.rfind(')');
     if (end == std::string::npos) continue;
     char state = 0;

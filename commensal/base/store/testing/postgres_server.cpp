@@ -52,7 +52,9 @@ struct Process {
 
 Process look_at(const std::string& pid) {
   std::ifstream file("/proc/" + pid + "/stat");
-  const std::string all((std::istreambuf_iterator<char>(file)), {});
+  // Not by a buffer's iterators: of a process that has ended meanwhile they throw.
+  std::string all;
+  std::getline(file, all, '\0');
   Process found;
   const std::size_t end = all.rfind(')');  // of its name
   if (end != std::string::npos) {
