@@ -2,9 +2,27 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/compute/kernels/cpu/conv_weights.hpp>
-#include <commensal/compute/kernels/math/winograd.hpp>
+#include <limits>
+#include <span>
 
 namespace commensal::kernels::cpu {
+
+namespace {
+
+bool are_finite(Pulse& pulse, std::span<const float> all) {
+  constexpr std::size_t kAtATime = 1024;
+  for (; !all.empty(); all = all.subspan(std::min(kAtATime, all.size()))) {
+    const auto some = all.first(std::min(kAtATime, all.size()));
+    pulse(static_cast<std::int64_t>(some.size()));
+    // All of them, without a branch: as vectors. NaN compares as false.
+    bool finite = true;
+    for (const float w : some) finite &= std::abs(w) <= std::numeric_limits<float>::max();
+    if (!finite) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 ConvWeights::ConvWeights(Pulse& pulse, const CpuKernels& kernels, const Tensor& weights,
                          std::int64_t group, bool winograd_applies)
@@ -12,10 +30,7 @@ ConvWeights::ConvWeights(Pulse& pulse, const CpuKernels& kernels, const Tensor& 
       weights_(weights.read_once()),
       group_(group),
       taps_(weights.shape().elements(2, weights.shape().rank())),
-      all_finite_(std::ranges::all_of(weights_.data<float>(), [&](float w) {
-        pulse();
-        return std::isfinite(w);
-      })) {
+      all_finite_(are_finite(pulse, weights_.data<float>())) {
   const std::int64_t depth = winograd_applies ? group_channels() : taps_ * group_channels();
   group_floats_ = packed_rows_floats(kernels, out_channels() / group, depth);
   if (!winograd_applies) pack_direct(pulse);
@@ -45,14 +60,19 @@ Rows ConvWeights::group_rows(std::int64_t group) const {
 }
 
 void ConvWeights::transform(int tile, float* to, ThreadPool& threads) const {
-  const int points = (tile + 2) * (tile + 2);
+  const WinogradKernels& kernels = tile == 4 ? kernels_.winograd_4 : kernels_.winograd_2;
   const std::int64_t channels = group_channels(), height = kernels_.tile_rows;
-  threads.run(out_channels(), [&](std::int64_t o) {
-    float one[36];
-    const std::int64_t row = o / height * height * channels + o % height;
-    for (std::int64_t c = 0; c < channels; ++c) {
-      math::winograd_filter(tile, plain() + (o * channels + c) * 9, one);
-      for (int p = 0; p < points; ++p) to[p * group_floats_ + row + c * height] = one[p];
+  threads.run(ceil_div(out_channels(), height), [&](std::int64_t panel) {
+    const std::int64_t first = panel * height;
+    WinogradFilters filters = {.from = plain() + first * channels * 9,
+                               .row_step = channels * 9,
+                               .rows = static_cast<int>(std::min(height, out_channels() - first)),
+                               .out = to + first * channels,
+                               .point_step = group_floats_};
+    Pulse pulse(&threads);
+    for (std::int64_t c = 0; c < channels; ++c, filters.from += 9, filters.out += height) {
+      pulse(16 * height);
+      kernels.filters(filters);
     }
   });
 }

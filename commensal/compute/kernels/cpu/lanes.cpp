@@ -16,6 +16,7 @@
 #include <commensal/compute/kernels/cpu/taps-inl.hpp>
 #include <commensal/compute/kernels/cpu/transpose-inl.hpp>
 #include <commensal/compute/kernels/cpu/winograd-inl.hpp>
+#include <commensal/compute/kernels/cpu/winograd_filters-inl.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
@@ -30,8 +31,8 @@ const CpuKernels& kernels() {
       .gemm_doubles = gemm<double>,
       .split_plane = split_plane,
       .gather_taps = gather_taps,
-      .winograd_2 = {winograd_input_rows<2>, winograd_output_rows<2>},
-      .winograd_4 = {winograd_input_rows<4>, winograd_output_rows<4>},
+      .winograd_2 = {winograd_filters<2>, winograd_input_rows<2>, winograd_output_rows<2>},
+      .winograd_4 = {winograd_filters<4>, winograd_input_rows<4>, winograd_output_rows<4>},
       .taps = {tap_plane, keys_of_row, placed_maximum, average_plane, interpolate, largest_of_row},
       .sum = sum_of_32,
       .transpose_words = transpose_words,

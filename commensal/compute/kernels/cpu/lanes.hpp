@@ -148,8 +148,19 @@ struct WinogradOutput {
   std::int64_t height = 0, width = 0;
 };
 
+/// The filter transform of one input channel: the 3x3 filter of output channel r, at
+/// from + r * row_step, becomes out[p * point_step + r] for every point p.
+struct WinogradFilters {
+  const float* from = nullptr;
+  std::int64_t row_step = 0;
+  int rows = 0;
+  float* out = nullptr;
+  std::int64_t point_step = 0;
+};
+
 /// The transforms of F(2x2) or F(4x4).
 struct WinogradKernels {
+  void (*filters)(const WinogradFilters&) = nullptr;
   void (*input)(const WinogradInput&) = nullptr;
   void (*output)(const WinogradOutput&) = nullptr;
 };

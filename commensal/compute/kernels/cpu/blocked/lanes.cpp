@@ -12,6 +12,7 @@
 #include <commensal/compute/kernels/cpu/blocked/pool-inl.hpp>
 #include <commensal/compute/kernels/cpu/blocked/row_product-inl.hpp>
 #include <commensal/compute/kernels/cpu/blocked/winograd-inl.hpp>
+#include <commensal/compute/kernels/cpu/winograd_filters-inl.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace commensal::kernels::cpu::HWY_NAMESPACE {
@@ -23,8 +24,8 @@ const BlockedKernels& blocked_kernels() {
       .vectors_max = kRowVectorsMax,
       .row_product = row_product,
       .lanes_row = lanes_row,
-      .winograd_2 = {blocked_tile_in<2>, blocked_tile_out<2>},
-      .winograd_4 = {blocked_tile_in<4>, blocked_tile_out<4>},
+      .winograd_2 = {winograd_filters<2>, blocked_tile_in<2>, blocked_tile_out<2>},
+      .winograd_4 = {winograd_filters<4>, blocked_tile_in<4>, blocked_tile_out<4>},
       .interleave = interleave,
       .binary = {plane_binary<Add>, plane_binary<Div>, nullptr, nullptr, plane_binary<Mul>, nullptr,
                  plane_binary<Sub>},

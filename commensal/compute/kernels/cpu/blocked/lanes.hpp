@@ -44,6 +44,7 @@ struct BlockedTileOut {
 };
 
 struct BlockedWinograd {
+  void (*filters)(const WinogradFilters&) = nullptr;
   void (*input)(const BlockedTileIn&) = nullptr;
   void (*output)(const BlockedTileOut&) = nullptr;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/blocked/weights.hpp>
-#include <commensal/compute/kernels/math/winograd.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -35,7 +34,7 @@ BlockedWeights::BlockedWeights(const BlockedKernels& kernels, ConvWay way, int w
     panels_.emplace(kernels, w[0], w[1]);
     const int points = (winograd_tile + 2) * (winograd_tile + 2);
     data_.emplace(panels_->floats() * points, store,
-                  [&](float* to) { pack_winograd(weights, winograd_tile, to); });
+                  [&](float* to) { pack_winograd(kernels, weights, winograd_tile, to); });
   } else {
     core::check(group * w[1] == w[0], "groups are square");
     data_.emplace(blocks_of(w[0]) * taps * w[1] * kBlock, store,
@@ -75,17 +74,20 @@ void BlockedWeights::pack_direct(Pulse& pulse, const tensor::Shape& w, const T* 
   }
 }
 
-void BlockedWeights::pack_winograd(const Tensor& weights, int tile, float* to) const {
-  const int points = (tile + 2) * (tile + 2);
+void BlockedWeights::pack_winograd(const BlockedKernels& kernels, const Tensor& weights, int tile,
+                                   float* to) const {
+  const BlockedWinograd& transforms = tile == 4 ? kernels.winograd_4 : kernels.winograd_2;
   const tensor::Shape& w = weights.shape();
-  const float* from = weights.data<float>().data();
-  float filter[36];
-  for (std::int64_t o = 0; o < w[0]; ++o) {
-    float* const column = to + panels_->at(0, o);
+  for (std::int64_t o = 0; o < w[0]; o += kernels.lanes) {
     const std::int64_t step = panels_->at(1, o) - panels_->at(0, o);
-    for (std::int64_t c = 0; c < w[1]; ++c, from += 9) {
-      math::winograd_filter(tile, from, filter);
-      for (int p = 0; p < points; ++p) column[p * panels_->floats() + c * step] = filter[p];
+    WinogradFilters filters = {
+        .from = weights.data<float>().data() + o * w[1] * 9,
+        .row_step = w[1] * 9,
+        .rows = static_cast<int>(std::min<std::int64_t>(kernels.lanes, w[0] - o)),
+        .out = to + panels_->at(0, o),
+        .point_step = panels_->floats()};
+    for (std::int64_t c = 0; c < w[1]; ++c, filters.from += 9, filters.out += step) {
+      transforms.filters(filters);
     }
   }
 }

@@ -48,7 +48,8 @@ class BlockedWeights {
  private:
   template <class T>
   void pack_direct(Pulse& pulse, const tensor::Shape& shape, const T* from, T* to) const;
-  void pack_winograd(const Tensor& weights, int tile, float* to) const;
+  void pack_winograd(const BlockedKernels& kernels, const Tensor& weights, int tile,
+                     float* to) const;
   static void pack_lanes(const Tensor& weights, float* to);
 
   ConvWay way_;
