@@ -62,6 +62,7 @@ World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
 }
 
 World::~World() {
+  store_.free();
   free_loop();
   http_->stop(0);
   loop_.stop();

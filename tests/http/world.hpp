@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/serve/client/client.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
@@ -25,6 +26,38 @@ class LeapingClock final : public core::Clock {
   std::atomic<std::int64_t> ahead_ns_ = 0;
 };
 
+/// A store whose writes off the loop's thread can be held up.
+class GatedStore final : public core::Store {
+ public:
+  void hold() { is_held_ = true; }
+  void free() {
+    is_held_ = false;
+    is_held_.notify_all();
+  }
+  /// Writes that are held up.
+  int waiting() const { return waiting_; }
+
+  core::Result<std::optional<core::Bytes>> get(std::string_view space,
+                                               core::ByteView key) override {
+    return inner_.get(space, key);
+  }
+  core::Result<void> apply(const Batch& batch) override {
+    ++waiting_;
+    is_held_.wait(true);
+    --waiting_;
+    return inner_.apply(batch);
+  }
+  core::Result<void> scan(std::string_view space, core::ByteView prefix,
+                          const Visitor& visit) override {
+    return inner_.scan(space, prefix, visit);
+  }
+
+ private:
+  store::MemoryStore inner_;
+  std::atomic<bool> is_held_ = false;
+  std::atomic<int> waiting_ = 0;
+};
+
 /// A gateway behind its HTTP server, in real time, with accounts "root" (operator), "alice" and
 /// "bob", the model "alice/digits", and a provider that comes when it is called.
 class World {
@@ -44,6 +77,7 @@ class World {
   void hold_loop();
   void free_loop();
 
+  GatedStore& store() { return store_; }
   LeapingClock& clock() { return clock_; }
   std::int64_t bytes_held() const { return gateway_->quotas().memory().held(); }
   std::uint16_t port() const { return http_->port(); }
@@ -65,7 +99,7 @@ class World {
   core::Path folder_;
   LeapingClock clock_;
   core::SystemRng rng_;
-  store::MemoryStore store_;
+  GatedStore store_;
   store::MemoryStore provider_store_;
   crypto::SecretKey key_;
   crypto::SecretKey provider_key_;

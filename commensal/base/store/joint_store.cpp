@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/check.hpp>
-#include <commensal/base/store/bounds.hpp>
 #include <commensal/base/store/joint_store.hpp>
 #include <mutex>
 #include <tuple>
@@ -89,6 +88,7 @@ void JointStore::settle() {
 }
 
 Result<void> JointStore::release() {
+  scanner_.check_not_this_thread();
   core::check(holds_ > 0, "what is released was held");
   if (--holds_ > 0) return {};
   return write_held();
@@ -129,14 +129,13 @@ void JointStore::end_writing() {
   for (const Done& done : errand->dones) done(errand->outcome);
 }
 
-void JointStore::when_durable(std::function<void()> then) {
-  if (holds_ == 0 && writing_ == nullptr) return then();
-  waiting_.push_back([then = std::move(then)](const Result<void>& written) {
-    if (written) then();
-  });
+void JointStore::when_durable(Done done) {
+  if (holds_ == 0 && writing_ == nullptr) return done({});
+  waiting_.push_back(std::move(done));
 }
 
 Result<void> JointStore::apply(const Batch& batch) {
+  scanner_.check_not_this_thread();
   if (broken_) return tl::unexpected(*broken_);
   if (holds_ == 0 && writing_ == nullptr) return write(batch);
   COMMENSAL_TRY(check_batch(batch));
@@ -154,6 +153,7 @@ Result<std::optional<Bytes>> JointStore::get(std::string_view space, ByteView ke
 }
 
 Result<void> JointStore::scan(std::string_view space, ByteView prefix, const Visitor& visit) {
+  const Scanner::Scan scan(scanner_);
   std::map<Bytes, const Value*> changed;  // and not known to be below yet
   if (writing_ != nullptr) {
     for (const Write& one : writing_->batch) {

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/loop.hpp>
 #include <commensal/base/core/store.hpp>
+#include <commensal/base/store/bounds.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,9 +45,9 @@ class JointStore final : public core::Store {
   /// before this returns. Not inside a hold. `loop` must run none of its tasks once this object has
   /// ended (core::ScopedLoop).
   void together_later(core::Loop& loop, const Change& change, Done done);
-  /// Calls `then` once all that was applied is durable, if ever: perhaps before this returns, or
-  /// the release of what holds it.
-  void when_durable(std::function<void()> then);
+  /// Tells `done` once all that was applied is durable, or will never be: perhaps before this
+  /// returns, or the release of what holds it.
+  void when_durable(Done done);
 
   core::Result<std::optional<core::Bytes>> get(std::string_view space, core::ByteView key) override;
   core::Result<void> apply(const Batch& batch) override;
@@ -71,6 +72,7 @@ class JointStore final : public core::Store {
   std::vector<Done> waiting_;        // for what is held
   std::shared_ptr<Errand> writing_;  // what was held before, off the loop
   std::optional<core::Error> broken_;
+  Scanner scanner_;
 };
 
 }  // namespace commensal::store

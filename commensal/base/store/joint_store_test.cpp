@@ -162,21 +162,34 @@ TEST_F(LaterJointStore, WhoCannotWaitWritesWhatCameBeforeFirst) {
 
 TEST_F(LaterJointStore, ABatchThatFailsIsTheLast) {
   int durable = 0;
-  store.when_durable([&] { ++durable; });
+  std::string lost;
+  const auto look = [&](const core::Result<void>& written) {
+    written ? void(++durable) : void(lost += written.error().message);
+  };
+  store.when_durable(look);
   EXPECT_EQ(durable, 1);
   later("1", "x");
   loop.rest();
   later("2", "x");
   later("3", "x");
-  store.when_durable([&] { ++durable; });
+  store.when_durable(look);
   loop.rest();
   EXPECT_EQ(durable, 1);
+  EXPECT_EQ(lost, "store: write 2 failed (a test)");
   later("4", "x");
   loop.rest();
   const std::string why = "store: write 2 failed (a test)";
   EXPECT_EQ(told, "12" + fmt::format("(3: {0})(4: {0})", why));
   EXPECT_EQ(store.apply({{"a", bytes("5"), bytes("x")}}).error().message, why);
   EXPECT_EQ(store.broken()->message, why);
+}
+
+TEST_F(LaterJointStore, NoVisitorWrites) {
+  later("1", "x");
+  const auto visit = [&](core::ByteView, core::ByteView) {
+    return store.apply({{"a", bytes("2"), bytes("x")}}).has_value();
+  };
+  EXPECT_DEATH((void)store.scan("a", {}, visit), "a visitor of a scan called its own store");
 }
 
 TEST_F(LaterJointStore, AChangeThatFailsTellsSoWhenTheRestIsDurable) {

@@ -90,6 +90,7 @@ class MoneyLeavers : public MoneyTrip {
       terms.gateway.rules.absence_delay_ms = kAbsenceMs;
     });
     prepare(*market);
+    market->set_disk_ms(0);  // three are answered before their round is drawn
     a_ = add(*market, "a");
     for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(market->infer("digits", picture(i)));
     market->kill_provider(a_);
@@ -279,6 +280,7 @@ TEST_F(MoneyLeavers, NobodyFillsTheBookForOthers) {
     terms.gateway.round_ms = 1'000'000'000;
   });
   prepare(*market);
+  market->set_disk_ms(0);  // nobody waits for an answer
   a_ = add(*market, "a");
   core::Result<gateway::InferResponse> answer;
   for (std::uint64_t i = 0; i < 65 && answer; ++i) answer = market->infer("digits", picture(i), 0);

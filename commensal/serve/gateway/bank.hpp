@@ -42,8 +42,8 @@ struct MoneyConfig {
 
 /// The gateway's embedded ledger, and the gateway's own word in it: as operator, as payee, and for
 /// consumers who have a token instead of a key.
-/// What is submitted counts in memory at once and on disk after commit(); nothing of it may be
-/// acknowledged before. Thread-safety: one thread, the store's.
+/// What is submitted counts in memory at once and on disk after commit(), or with the store's hold;
+/// nothing of it may be acknowledged before. Thread-safety: one thread, the store's.
 class Bank {
  public:
   /// All must outlive this object.

@@ -56,7 +56,7 @@ class CoversTest : public ::testing::Test {
   EventQueue events_{loop_, [](event::Any&) {}, [] {}};
   ticket::TicketBook tickets_{store_, clock_, Lottery::book_config(config())};
   Lottery lottery_{
-      {store_, clock_, pair_.rng(), pair_.gateway_key, bank_, roster_, events_, tickets_},
+      {loop_, store_, clock_, pair_.rng(), pair_.gateway_key, bank_, roster_, events_, tickets_},
       config()};
   Covers covers_{clock_, bank_, lottery_, roster_};
   std::shared_ptr<testing::Heard> stream_ = std::make_shared<testing::Heard>();

@@ -59,8 +59,8 @@ class Dispatcher {
   /// Of an order's job.
   void on_made(const event::StepMade& made);
   void on_lost(event::StepLost& lost);
-  /// A provider has left. Call after Roster::leave.
-  void on_close() { place_next(); }
+  /// A provider has left, or has a step less in hand that is no order's. Call after Roster::leave.
+  void on_free() { place_next(); }
   /// Its provider pauses. Call once the roster knows.
   void on_pause(StreamId stream);
   /// A provider has connected or goes on after a pause.

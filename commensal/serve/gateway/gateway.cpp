@@ -103,7 +103,7 @@ void Gateway::State::handle(StreamId stream, const rpc::Hello& message) {
 
 void Gateway::State::close(StreamId stream) {
   steps.on_close(stream);
-  dispatcher.on_close();
+  dispatcher.on_free();
   rollouts.on_close();
 }
 
@@ -160,6 +160,10 @@ void Gateway::infer(InferRequest request, InferDone done) {
 }
 
 std::optional<core::Error> Gateway::failure() const { return state_->store.broken(); }
+
+void Gateway::when_durable(std::function<void(const core::Result<void>&)> done) {
+  state_->store.when_durable(std::move(done));
+}
 
 void Gateway::report(core::Error error) { state_->events.push(event::Failed{std::move(error)}); }
 

@@ -51,7 +51,7 @@ struct GatewayConfig {
   /// Test credit of who makes an account uninvited; none: nobody may.
   std::optional<protocol::Amount> open_signup;
   std::size_t open_signups_max = limits::kOpenSignUpsMax;  // such accounts, at a time
-  std::size_t acts_kept_max = limits::kOperatorActsMax;  // rows of what operators did
+  std::size_t acts_kept_max = limits::kOperatorActsMax;    // rows of what operators did
 };
 
 /// The world, injected. The gateway's loop, store and key outlive it.
@@ -119,6 +119,9 @@ class Gateway final : public rpc::GatewayPort {
   /// What has gone wrong for good, if anything: a write that the store refused. What is in memory
   /// is ahead of it; only a new gateway on the same store goes on from what was acknowledged.
   std::optional<core::Error> failure() const;
+  /// Tells `done` on the loop once all that can be read here now is durable, or will never be: what
+  /// is shown before may be gone after a kill.
+  void when_durable(std::function<void(const core::Result<void>&)> done);
   /// For the observer: what those who asked are told less of.
   void report(core::Error error);
   /// Why infer() would find no provider for the model now, or for a public one where it is null;

@@ -87,6 +87,7 @@ void Gateway::State::handle(event::StepMade& event) {
     dispatcher.on_made(event);
   } else {
     rollouts.on_made(event);
+    dispatcher.on_free();
   }
   deliveries.on_made(event);
 }
@@ -125,6 +126,7 @@ void Gateway::State::handle(event::StepLost& event) {
     dispatcher.on_lost(event);
   } else {
     rollouts.on_lost(event);
+    dispatcher.on_free();
   }
 }
 

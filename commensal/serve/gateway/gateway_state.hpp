@@ -88,7 +88,7 @@ struct Gateway::State {
         reserves(w.clock, bank, events, c.money),
         test_money(store, bank, c.money),
         tickets(store, w.clock, Lottery::book_config(c.money)),
-        lottery({store, w.clock, w.rng, w.key, bank, roster, events, tickets}, c.money),
+        lottery({loop, store, w.clock, w.rng, w.key, bank, roster, events, tickets}, c.money),
         winners(loop, w.clock, bank, roster, book, events, lottery, tickets),
         withheld(w.clock, book, events, tickets),
         covers(w.clock, bank, lottery, roster),
@@ -125,7 +125,9 @@ struct Gateway::State {
     });
     // Not before it is durable that nothing refers to them.
     book.remove_by([this](const auto& remove) {
-      store.when_durable([this, remove] { loop.offload(core::Loop::Lane::kFiles, remove, [] {}); });
+      store.when_durable([this, remove](const core::Result<void>& written) {
+        if (written) loop.offload(core::Loop::Lane::kFiles, remove, [] {});
+      });
     });
     book.keep_while([this](const core::Digest& ticket) {
       return ticket::is_undecided(tickets, ticket) || bank.state().accused_tickets.get(ticket) > 0;

@@ -26,6 +26,7 @@ class Lottery {
  public:
   /// All of them outlive this object.
   struct Dependencies {
+    core::Loop& loop;
     store::JointStore& store;
     const core::Clock& clock;
     core::Rng& rng;
@@ -74,7 +75,7 @@ class Lottery {
   bool is_in_time(const protocol::Job& job) const;
   /// Error: kFailedPrecondition for a round that is closed.
   core::Result<void> check_round(const protocol::Job& job, std::uint64_t round) const;
-  /// These tickets are owed from now on. Durable when it returns.
+  /// These tickets are owed from now on. Durable when it returns, or with the store's hold.
   core::Result<void> owe(std::span<const protocol::Receipt> receipts);
 
   /// Closes a round, if tickets wait for one, and looks for providers that let one pass.

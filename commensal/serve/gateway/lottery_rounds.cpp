@@ -82,9 +82,13 @@ Result<void> Lottery::close_round() {
   if (chain_->head() != heads_[0]) heads_.insert(heads_.begin(), chain_->head());
   closed_ms_ = deps_.clock.monotonic_ns() / 1'000'000;
   show_chain();
-  for (const auto& [provider, chains] : chains_) {
-    if (chains.shown) deps_.roster.tell(provider, reveal);
-  }
+  // After the signatures of this round that were being written: they are told of by tasks that are
+  // posted already, and a ticket that its provider hears of after the reveal is void there.
+  deps_.loop.post([this, reveal] {
+    for (const auto& [provider, chains] : chains_) {
+      if (chains.shown) deps_.roster.tell(provider, reveal);
+    }
+  });
   return {};
 }
 

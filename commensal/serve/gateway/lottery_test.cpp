@@ -29,7 +29,7 @@ struct Life {
         bank(store, clock, pair.gateway_key, config.rules),
         roster(store, pair.rng(), pair.gateway_key, clock),
         tickets(store, clock, Lottery::book_config(config)),
-        lottery({store, clock, pair.rng(), pair.gateway_key, bank, roster, events, tickets},
+        lottery({loop, store, clock, pair.rng(), pair.gateway_key, bank, roster, events, tickets},
                 config) {}
 
   core::Result<void> open() {

@@ -24,6 +24,11 @@ std::optional<rpc::Batching> batching_for(const Roster::Peer& peer, const Work& 
   return is_named ? std::optional(rpc::Batching::any()) : std::nullopt;
 }
 
+/// Whether anything is before it may be said: its ticket, or what is kept of its job.
+bool is_written(const protocol::Receipt& receipt) {
+  return receipt.round != protocol::kNoDraw || receipt.job.traits().is_kept;
+}
+
 }  // namespace
 
 void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
@@ -47,10 +52,10 @@ void Steps::ask(const WorkPtr& work, Roster::Peer& peer) {
   watch(work->id(), number, silence_ms_max_);
   if (work->journey) work->journey->on_offer(peer.address, deps_.clock.monotonic_ns());
   if (pending) {
-    return deps_.store.when_durable([this, stream = peer.stream_id, item = *pending] {
-      if (Roster::Peer* const there = deps_.roster.at(stream))
-        there->stream->send(rpc::Countersign{{item}});
-    });
+    return deps_.store.when_durable(
+        [this, job = work->id(), number, item = *pending](const Result<void>& kept) {
+          on_countersigned({{job, number, {}}}, {item}, kept);
+        });
   }
   const auto begin = client.begin();
   core::check(begin.has_value(), "a job that is asked for has a step left");
@@ -155,12 +160,16 @@ void Steps::watch(const core::Digest& job, std::uint64_t number, std::int64_t wa
     const auto found = running_.find(job);
     if (found == running_.end() || found->second.number != number) return;
     Roster::Peer* const peer = deps_.roster.at(found->second.trip.stream);
-    if (peer != nullptr && may_be_silent(found->second, *peer)) {
+    const Running& running = found->second;
+    if (running.is_committed && !running.is_signed) {  // what it waits for is our own disk
+      return watch(job, number, silence_ms_max_);
+    }
+    if (peer != nullptr && may_be_silent(running, *peer)) {
       found->second.trip.pauses = peer->pauses;
       return watch(job, number, silence_ms_max_);
     }
     if (peer != nullptr) {
-      const std::int64_t silent_ms = now_ms() - silent_since_ms(found->second, *peer);
+      const std::int64_t silent_ms = now_ms() - silent_since_ms(running, *peer);
       if (silent_ms < silence_ms_max_) return watch(job, number, silence_ms_max_ - silent_ms);
     }
     // Whoever is silent loses everything it has in hand: the stream is closed, and with it every
@@ -168,7 +177,7 @@ void Steps::watch(const core::Digest& job, std::uint64_t number, std::int64_t wa
     if (peer != nullptr) peer->stream->close();
     lose(job, Loss::kSilent,
          {ErrorCode::kDeadlineExceeded, fmt::format("no word within {} ms, while {} was waited for",
-                                                    silence_ms_max_, waited_for(found->second))});
+                                                    silence_ms_max_, waited_for(running))});
   });
 }
 
@@ -246,18 +255,17 @@ void Steps::countersign() {
     receipts.push_back(work.client.countersign(signatures[i], &known_));
     items.push_back({batch[i].job, bodies[i].step, signatures[i]});
   }
-  deps_.store.together_later(
-      deps_.loop,
-      [&]() -> Result<void> {
-        COMMENSAL_TRY(deps_.lottery.owe(receipts));
-        for (const Committed& one : batch) {
-          COMMENSAL_TRY(running_.at(one.job).work->client.keep_signature());
-        }
-        return {};
-      },
-      [this, batch, items = std::move(items)](const Result<void>& kept) {
-        on_countersigned(batch, items, kept);
-      });
+  const auto keep = [&]() -> Result<void> {
+    COMMENSAL_TRY(deps_.lottery.owe(receipts));
+    for (const Committed& one : batch) {
+      COMMENSAL_TRY(running_.at(one.job).work->client.keep_signature());
+    }
+    return {};
+  };
+  if (std::ranges::none_of(receipts, is_written)) return on_countersigned(batch, items, keep());
+  deps_.store.together_later(deps_.loop, keep, [this, batch, items](const Result<void>& kept) {
+    on_countersigned(batch, items, kept);
+  });
 }
 
 /// Some may have been lost while this was written.
@@ -274,6 +282,7 @@ void Steps::on_countersigned(const std::vector<Committed>& batch,
     }
     Running& running = found->second;
     running.is_signed = true;
+    running.heard_ms = now_ms();
     running.heard_ns = deps_.clock.monotonic_ns();
     ++awaited_;
     replies[running.trip.stream].items.push_back(items[i]);

@@ -67,7 +67,7 @@ class Steps {
     std::uint64_t number = 0;  // of its question: a silence counts for its own only
     bool is_committed = false;
     bool is_signed = false;
-    std::int64_t heard_ms = 0;  // asked, or committed
+    std::int64_t heard_ms = 0;  // asked, committed, or signed for
     std::int64_t heard_ns = 0;  // asked, or signed for
   };
   using Jobs = std::map<core::Digest, Running>;

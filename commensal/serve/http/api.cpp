@@ -165,6 +165,13 @@ void admit(const Services& services, const Request& head,
              });
 }
 
+void reply_durably(gateway::Gateway& gateway, Response response, const Reply& reply) {
+  gateway.when_durable([shown = std::make_shared<Response>(std::move(response)),
+                        reply](const core::Result<void>& kept) {
+    reply(kept ? std::move(*shown) : error_response(kept.error()));
+  });
+}
+
 Response changed(gateway::Gateway& gateway, const Call& call, Change change) {
   Response response;
   gateway::Act act;

@@ -122,12 +122,17 @@ void changes(const Services& services, CallPtr call, Reply reply) {
       });
 }
 
+/// On the loop: the answer goes out once what it tells of is durable.
+void reply_durably(gateway::Gateway& gateway, Response response, const Reply& reply);
+
 /// A handler that needs the loop only.
 template <Response (*kAnswer)(gateway::Gateway&, const Call&)>
 void on_loop(const Services& services, CallPtr call, Reply reply) {
   const std::string line = call->line;
-  services.turns->post(line, [&gateway = services.gateway, call = std::move(call),
-                              reply = std::move(reply)] { reply(kAnswer(gateway, *call)); });
+  services.turns->post(
+      line, [&gateway = services.gateway, call = std::move(call), reply = std::move(reply)] {
+        reply_durably(gateway, kAnswer(gateway, *call), reply);
+      });
 }
 
 }  // namespace commensal::http

@@ -207,13 +207,18 @@ void read_receipts(const Services& services, CallPtr call, Reply reply,
     }
     if (read) record = *std::move(read);
   }
-  services.codec([&services, call = std::move(call), reply = std::move(reply),
-                  listing = std::move(listing), record = std::move(record)] {
+  const bool is_last = listing->is_read();
+  auto write = [&services, call = std::move(call), reply, listing = std::move(listing),
+                record = std::move(record)] {
     if (record) listing->add(*record);
     if (listing->is_read()) return reply(json_response(std::move(listing->text) + "]}"));
     const std::string line = call->line;
     services.turns->post(
         line, [&services, call, reply, listing] { read_receipts(services, call, reply, listing); });
+  };
+  if (!is_last) return services.codec(std::move(write));
+  services.gateway.when_durable([&services, reply, write = std::move(write)](const auto& kept) {
+    kept ? services.codec(write) : reply(error_response(kept.error()));
   });
 }
 
@@ -266,15 +271,21 @@ void show_opening(const Services& services, CallPtr call, Reply reply) {
     if (!record) return reply(error_response(record.error()));
     gateway::ReceiptBook& book = services.gateway.receipts();
     if (record->is_in_file) {
-      return reply(opening_file(services.gateway, *call, *record));
+      return reply_durably(services.gateway, opening_file(services.gateway, *call, *record), reply);
     }
     const auto held = call->memory.set(static_cast<std::int64_t>(record->opening_bytes));
     if (!held) return reply(error_response(held.error()));
-    if (record->opening_bytes > 0) return reply(bytes_response(book.opening_bytes(*record)));
+    if (record->opening_bytes > 0) {
+      return reply_durably(services.gateway, bytes_response(book.opening_bytes(*record)), reply);
+    }
     auto opening = book.opening(*record);
     if (!opening) return reply(error_response(opening.error()));
-    services.codec([opening = std::make_shared<const receipt::Opening>(*std::move(opening)),
-                    reply] { reply(bytes_response(protocol::encode_stored(*opening))); });
+    auto write = [opening = std::make_shared<const receipt::Opening>(*std::move(opening)), reply] {
+      reply(bytes_response(protocol::encode_stored(*opening)));
+    };
+    services.gateway.when_durable([&services, reply, write](const auto& kept) {
+      kept ? services.codec(write) : reply(error_response(kept.error()));
+    });
   });
 }
 

@@ -84,10 +84,11 @@ void show_rollout(const Services& services, CallPtr call, Reply reply) {
         const bool is_over =
             status->entry.state != gateway::RolloutState::kRunning && status->audits.open.empty();
         if (*wait_ms == 0 || is_over || status->entry.steps_done > *after)
-          return reply(status_response(status));
+          return reply_durably(gateway, status_response(status), reply);
         const auto waits = gateway.rollouts().wait(
-            status->entry.id, static_cast<std::int64_t>(*wait_ms),
-            [&gateway, call, reply] { reply(status_response(find_rollout(gateway, *call))); });
+            status->entry.id, static_cast<std::int64_t>(*wait_ms), [&gateway, call, reply] {
+              reply_durably(gateway, status_response(find_rollout(gateway, *call)), reply);
+            });
         if (!waits) reply(error_response(waits.error()));
       });
 }

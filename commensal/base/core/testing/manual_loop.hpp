@@ -21,11 +21,19 @@ class ManualLoop final : public Loop {
   void after(std::int64_t delay_ms, Task task) override {
     timers_.emplace(clock_.monotonic_ns() + delay_ms * 1'000'000, std::move(task));
   }
-  void offload(Lane, Task work, Task done) override {
-    post([work = std::move(work), done = std::move(done)] {
+  /// Each batch that is written off the loop takes so long from now on.
+  void set_store_ms(std::int64_t ms) { store_ms_ = ms; }
+  /// Whether one is under way.
+  bool is_writing() const { return writing_ > 0; }
+  void offload(Lane lane, Task work, Task done) override {
+    const bool waits = lane == Lane::kStore && store_ms_ > 0;
+    writing_ += waits ? 1 : 0;
+    Task both = [this, waits, work = std::move(work), done = std::move(done)] {
+      writing_ -= waits ? 1 : 0;
       work();
       done();
-    });
+    };
+    waits ? after(store_ms_, std::move(both)) : post(std::move(both));
   }
 
   void run_until_idle() {
@@ -62,6 +70,8 @@ class ManualLoop final : public Loop {
 
   ManualClock& clock_;
   Task after_each_;
+  std::int64_t store_ms_ = 0;
+  int writing_ = 0;
   std::deque<Task> ready_;
   std::multimap<std::int64_t, Task> timers_;
 };

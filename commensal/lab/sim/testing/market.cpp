@@ -130,6 +130,8 @@ Market::Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConf
       key_(crypto::SecretKey::generate(rng_)) {
   std::filesystem::remove_all(folder_);
   config_.folder = folder_ / "gateway";
+  constexpr std::int64_t kDiskMs[] = {0, 1, 8, 60};
+  set_disk_ms(kDiskMs[seed % std::size(kDiskMs)]);
   loop_.watch([this] { inspect(); });
 }
 
@@ -308,7 +310,8 @@ void Market::inspect() {
   if (!gateway_ || gateway_crashed()) return;
   // After a write that failed it believes what is not on its disk, and refuses to go on.
   const bool is_broken = gateway_writes() > gateway_fault_at_;
-  const auto sound = is_broken ? inspector_.read_on() : inspector_.inspect(gateway_->ledger());
+  const bool is_behind = is_broken || loop_.is_writing();
+  const auto sound = is_behind ? inspector_.read_on() : inspector_.inspect(gateway_->ledger());
   if (!sound) core::check(false, sound.error().message);
 }
 

@@ -47,6 +47,8 @@ class Market {
 
   /// Providers that start from now on may run so many jobs of a model at once.
   void set_at_once(std::size_t at_once) { at_once_ = at_once; }
+  /// What the gateway writes off its loop takes so long; at first the seed says how long.
+  void set_disk_ms(std::int64_t ms) { loop_.set_store_ms(ms); }
   /// What providers that start from now on say and hear takes so long.
   void set_delay_ms(std::int64_t delay_ms) { delay_ms_ = delay_ms; }
   /// Index of the new provider, which dials at once.

@@ -129,7 +129,8 @@ class DispatcherOf : public ::testing::Test {
   Roster roster_{store_, rng_, key_, clock_};
   EventQueue events_{loop_, [this](event::Any& event) { handle(event); }, [] {}};
   ticket::TicketBook tickets_{store_, clock_};
-  Lottery lottery_{{store_, clock_, rng_, key_, bank_, roster_, events_, tickets_}, {}};  // off
+  Lottery lottery_{{loop_, store_, clock_, rng_, key_, bank_, roster_, events_, tickets_},
+                   {}};  // off
   Steps steps_{{loop_, clock_, store_, key_, roster_, lottery_, events_}, kSilenceMs};
   Shares shares_;
   AuditPolicy policy_{loop_, clock_, events_, {}, false};
