@@ -49,5 +49,29 @@ TEST(EqualityResize, LinesShareRows) {
   }
 }
 
+// Regions without width or height, or with less than none, have no samples at all; more outputs
+// than the plane has elements.
+TEST(EqualityRoiAlign, RegionsWithoutSamplesAreZeros) {
+  const std::vector<float> regions = {3, 3, 3, 3, 0, 0, 0, 0, 5, 1, 2, 4, 1, 5, 4, 2, 1, 1, 4, 4};
+  const std::vector<std::int64_t> images = {0, 0, 0, 0, 0};
+  for (const Shape& from : {Shape{1, 2, 8, 8}, Shape{1, 1, 1, 1}}) {
+    for (const std::string mode : {"avg", "max"}) {
+      for (const std::int64_t side : {2, 32}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", from.text(), mode, side));
+        Case test{.name = "RoiAlign",
+                  .opset = 16,
+                  .attributes = {},
+                  .inputs = {random_tensor(from, 1), Tensor::of<float>({5, 4}, regions),
+                             Tensor::of<std::int64_t>({5}, images)},
+                  .constants = {}};
+        test.attributes.set("mode", mode);
+        test.attributes.set("output_height", side);
+        test.attributes.set("output_width", side);
+        expect_equal_to_ref(test);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace commensal::kernels::cpu

@@ -86,6 +86,7 @@ void resize_sums(const Call& call, const ref::Resizing& op, const ResizeLines& l
   const ref::Widened<T> x(call, 0);
   WeightedLine<C> whole;
   if (lines.has_table()) {
+    whole.own = lines.share_rows() ? OwnTaps::kLaid : OwnTaps::kListed;
     whole.index = lines.table().index.data();
     whole.weights = lines.table().weights.data();
     whole.step = lines.table().step;
@@ -105,10 +106,7 @@ void resize_sums(const Call& call, const ref::Resizing& op, const ResizeLines& l
       lines.taps_of(i % lines.lines(), taps, before);
       WeightedLine<C> line = whole;
       line.x = x.data() + i / lines.lines() * lines.in_plane();
-      if (lines.share_rows()) {
-        line.is_laid = true;
-        line.x = laid.lay(line.x, taps);
-      }
+      if (line.own == OwnTaps::kLaid) line.x = laid.lay(line.x, taps);
       line.line = taps.data();
       line.line_taps = static_cast<std::int64_t>(taps.size());
       pulse(steps * line.line_taps / 4);
@@ -249,6 +247,7 @@ void sample_sums(const Call& call, const Sampler& sampler, T* y, Workspace& ws) 
         Pulse pulse(&ws.threads);
         WeightedLine<C> line;
         line.line = &whole;
+        line.own = OwnTaps::kListed;
         line.index = table.index.data();
         line.weights = table.weights.data();
         line.step = table.step;

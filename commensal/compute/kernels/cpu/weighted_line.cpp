@@ -103,12 +103,13 @@ void weighted_runs(const WeightedLine<C>& l) {
 
 template <class C>
 void weighted_line(const WeightedLine<C>& l) {
-  if (l.is_laid) {
-    weighted_places<C, true>(l);
-  } else if (l.index != nullptr) {
-    weighted_places<C, false>(l);
-  } else {
-    weighted_runs(l);
+  switch (l.own) {
+    case OwnTaps::kItself:
+      return weighted_runs(l);
+    case OwnTaps::kListed:
+      return weighted_places<C, false>(l);
+    case OwnTaps::kLaid:
+      return weighted_places<C, true>(l);
   }
 }
 

@@ -12,20 +12,26 @@ struct LineTap {
   float weight = 1;
 };
 
+/// Where a place's own taps are. That there are none does not make a place its own tap.
+enum class OwnTaps {
+  kItself,  // one, of weight 1, at the place itself
+  kListed,  // where the table has them
+  kLaid,    // where they stand in the table
+};
+
 /// Outputs side by side: y[p] = the chain acc = fma(weight, x, acc) from +0 over every combination
 /// of one of `line` and one of the place's own taps, row-major, leaving out those of weight 0; then
 /// over `divisor`, canonical where it is NaN; `outside` where every weight is 0. A place's own tap
-/// k is at index[k * step + p], its weight at weights[k * step + p], both readable to 16 beyond the
-/// last place; without `index` the place is its own only tap, of weight 1. `is_laid`: instead of at
-/// its index a place's own tap is at k * step + p too.
+/// k of `taps` is, if listed, at index[k * step + p], if laid at k * step + p, and its weight at
+/// weights[k * step + p]: tables that can be read to 16 beyond the last place.
 template <class C>
 struct WeightedLine {
   const C* x = nullptr;
   const LineTap* line = nullptr;
   std::int64_t line_taps = 1;
+  OwnTaps own = OwnTaps::kItself;
   const std::int32_t* index = nullptr;
   const float* weights = nullptr;
-  bool is_laid = false;
   std::int64_t step = 0;
   std::int64_t taps = 1;
   C divisor = 1, outside = 0;
@@ -37,7 +43,7 @@ struct WeightedLineKernels {
   void (*floats)(const WeightedLine<float>&) = nullptr;
   void (*doubles)(const WeightedLine<double>&) = nullptr;
   /// The maximum of weight * x instead of the sum, those of weight 0 counting as +0; +0 where there
-  /// are no taps. There is an index.
+  /// are no taps. They are listed.
   void (*maximum)(const WeightedLine<float>&) = nullptr;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <commensal/compute/kernels/testing/random_layers.hpp>
 
 /// Random calls of operators that sample images, and of those that put elements elsewhere by what
@@ -79,7 +80,15 @@ inline std::optional<Sample> random_sampling(Draw& draw, const Tensor& like) {
   for (std::int64_t r = 0; r < regions; ++r) {
     images.push_back(draw.number(0, x.shape()[0] - 1));
     if (!aligns) corners.push_back(static_cast<float>(images.back()));
-    for (int i = 0; i < 4; ++i) corners.push_back(draw.real(i < 2 ? -3.0f : 4, i < 2 ? 6.0f : 22));
+    std::array<float, 4> corner{};  // padding is of zeros
+    if (!draw.one_in(8)) {
+      for (std::size_t i = 0; i < 4; ++i) corner[i] = draw.real(i < 2 ? -3.0f : 4, i < 2 ? 6 : 22);
+    }
+    for (std::size_t i = 0; i < 2; ++i) {  // no width or height, or less
+      if (draw.one_in(5)) corner[i + 2] = corner[i];
+      if (draw.one_in(8)) std::swap(corner[i], corner[i + 2]);
+    }
+    corners.insert(corners.end(), corner.begin(), corner.end());
   }
   const tensor::Shape shape = {regions, aligns ? 4 : 5};
   const Tensor plain = Tensor::of<float>(shape, corners);
@@ -100,7 +109,7 @@ inline std::optional<Sample> random_sampling(Draw& draw, const Tensor& like) {
                 draw.one_in(2) ? 16 : 10,
                 {x, rois, list_of(images)},
                 attributes_of({{"output_height", draw.number(1, 6)},
-                               {"output_width", draw.number(1, 7)},
+                               {"output_width", draw.number(1, draw.one_in(4) ? 40 : 7)},
                                {"sampling_ratio", draw.number(0, 3)},
                                {"mode", std::string(draw.of({"avg", "max"}))},
                                {"spatial_scale", draw.real(0.5f, 1.5f)}})};
