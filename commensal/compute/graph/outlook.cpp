@@ -15,11 +15,35 @@ using tensor::TensorType;
 
 namespace {
 
-/// Ends every kernel at its first piece: which loops it took is known by then.
+/// Ends every kernel at its first task: it has chosen its loops by then.
 class AtOnce final : public core::Pacer {
  public:
   bool pace(std::int64_t) override { return true; }
   bool yield() override { return false; }
+};
+
+/// Lets a kernel parse, pack and widen, by which some choose, until it has turned to the judge's
+/// loops or all that kernels may take together is spent.
+class UntilJudged final : public core::Pacer {
+ public:
+  /// For another call, which outlives its kernel's run.
+  void watch(const kernels::Call& call) {
+    call_ = &call;
+    left_ = limits::kChoosingYieldsMax;
+    is_spent_ = false;
+  }
+  bool pace(std::int64_t) override { return true; }
+  bool yield() override {
+    if (call_->is_judged) return false;
+    is_spent_ = --left_ <= 0 || --total_left_ <= 0;
+    return !is_spent_;
+  }
+  bool is_spent() const { return is_spent_; }
+
+ private:
+  const kernels::Call* call_ = nullptr;
+  std::int64_t left_ = 0, total_left_ = limits::kChoosingYieldsTotalMax;
+  bool is_spent_ = false;
 };
 
 constexpr std::int64_t kAskedBytesMin = 256 << 10;                // that it counts for
@@ -67,7 +91,9 @@ class Asking {
     const std::string from =
         inputs.empty() || inputs[0] == nullptr ? std::string() : held[0].type().text() + " to ";
     const std::string types = from + call.outputs.front().text();
-    return Answer{starts_judged(node, call), types};
+    const auto is_judged = starts_judged(node, call);
+    if (!is_judged) return std::nullopt;
+    return Answer{*is_judged, types};
   }
 
  private:
@@ -99,13 +125,18 @@ class Asking {
         call.outputs, [](const TensorType& type) { return tensor::traits(type.dtype).size == 0; });
   }
 
-  bool starts_judged(const Node& node, kernels::Call& call) {
+  /// None: it has not chosen.
+  std::optional<bool> starts_judged(const Node& node, kernels::Call& call) {
     auto outputs = kernels::allocate_outputs(call, arena_);
-    if (!outputs) return false;
-    const kernels::ThreadPool::Burst burst(threads_, &at_once_);
-    call.pulse = kernels::Pulse(&threads_);
+    if (!outputs) return std::nullopt;
+    const kernels::ThreadPool::Burst tasks(threads_, &at_once_);
+    const kernels::ThreadPool::Burst choice(choosing_, &until_judged_);
+    until_judged_.watch(call);
+    call.pulse = kernels::Pulse(&choosing_);
     kernels::Workspace workspace{arena_, threads_, isa_};
-    kernels::unless_stopped([&] { return node.op->fast()(call, *outputs, workspace); });
+    const auto ended =
+        kernels::unless_stopped([&] { return node.op->fast()(call, *outputs, workspace); });
+    if (!call.is_judged && (until_judged_.is_spent() || (ended && !*ended))) return std::nullopt;
     return call.is_judged && node.op->kind != kernels::Kind::kConstant;
   }
 
@@ -113,8 +144,10 @@ class Asking {
   std::int64_t bytes_left_ = kAskedBytesTotal;
   tensor::ZeroStandIns zeros_{limits::kAskedBytesMax};
   tensor::Arena arena_{limits::kAskedScratchBytesMax};
-  kernels::ThreadPool threads_{1};
+  kernels::ThreadPool threads_{1};   // of tasks
+  kernels::ThreadPool choosing_{1};  // of what comes before them
   AtOnce at_once_;
+  UntilJudged until_judged_;
 };
 
 using Infer = core::Result<Known> (*)(const Graph&, const Types&, std::int64_t&,

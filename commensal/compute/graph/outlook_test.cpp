@@ -7,6 +7,8 @@
 #include <commensal/compute/graph/outlook.hpp>
 #include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/compute/kernels/operator.hpp>
+#include <commensal/compute/tensor/float16.hpp>
+#include <limits>
 
 namespace commensal::graph {
 namespace {
@@ -49,6 +51,58 @@ TEST_F(OutlookTest, FreeDimensionsAreTakenForOne) {
   ASSERT_EQ(outlook.slow.size(), 1u);
   EXPECT_EQ(outlook.slow[0].types, "float32[1,3] to float32[1,3]");
   EXPECT_EQ(outlook.unknown, 0);
+}
+
+/// As many floats as asked for, the last of them infinite.
+tensor::Tensor unbounded(const tensor::Shape& shape, tensor::DType dtype) {
+  std::vector<float> values(static_cast<std::size_t>(shape.elements()), 0.5f);
+  values.back() = std::numeric_limits<float>::infinity();
+  if (dtype == tensor::DType::kFloat32) return tensor::Tensor::of<float>(shape, values);
+  std::vector<tensor::Float16> halves;
+  for (const float one : values) halves.push_back(tensor::to_float16(one));
+  return tensor::Tensor::of<tensor::Float16>(shape, halves);
+}
+
+// The fault: kernels that packed weights or widened before they chose were ended before that, and
+// taken for fast.
+TEST_F(OutlookTest, WhatChoosesAfterItHasPackedIsAskedUntilThen) {
+  kernels::Attributes strides;
+  strides.set("pads", std::vector<std::int64_t>{1, 1, 1, 1});
+  strides.set("strides", std::vector<std::int64_t>{2, 2});
+  const auto slow = [&](const char* op, const tensor::Shape& weights, tensor::DType dtype) {
+    GraphMaker maker;
+    const ValueId x =
+        maker.input({1, op == std::string_view("Conv") ? weights[1] : weights[0], 9, 9}, dtype);
+    maker.output(maker.node(op, {x, maker.constant(unbounded(weights, dtype))}, strides));
+    const Outlook outlook = outlook_of(*maker.finish());
+    EXPECT_EQ(outlook.unknown, 0);
+    return outlook.slow.size();
+  };
+  EXPECT_EQ(slow("Conv", {256, 128, 3, 3}, tensor::DType::kFloat32), 1u);
+  EXPECT_EQ(slow("Conv", {256, 128, 3, 3}, tensor::DType::kFloat16), 1u);
+  EXPECT_EQ(slow("ConvTranspose", {64, 64, 3, 3}, tensor::DType::kFloat32), 1u);
+}
+
+TEST_F(OutlookTest, WhatChoosesAfterItHasWidenedIsAskedUntilThen) {
+  kernels::Attributes window;
+  window.set("kernel_shape", std::vector<std::int64_t>{300, 300});
+  window.set("pads", std::vector<std::int64_t>{299, 299, 0, 0});
+  GraphMaker maker;
+  maker.output(
+      maker.node("AveragePool", {maker.input({1, 4, 300, 300}, tensor::DType::kFloat16)}, window));
+  const Outlook outlook = outlook_of(*maker.finish());
+  EXPECT_EQ(outlook.unknown, 0);
+  EXPECT_EQ(outlook.slow.size(), 1u);
+}
+
+TEST_F(OutlookTest, WhatServesAfterItHasPackedIsFast) {
+  GraphMaker maker;
+  const std::vector<float> ones(256 * 128 * 9, 1);
+  const ValueId w = maker.constant(tensor::Tensor::of<float>({256, 128, 3, 3}, ones));
+  maker.output(maker.node("Conv", {maker.input({1, 128, 9, 9}), w}));
+  const Outlook outlook = outlook_of(*maker.finish());
+  EXPECT_EQ(outlook.unknown, 0);
+  EXPECT_TRUE(outlook.slow.empty());
 }
 
 TEST_F(OutlookTest, WhatRefusesOneForAFreeDimensionIsNotKnown) {

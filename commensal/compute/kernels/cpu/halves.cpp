@@ -21,13 +21,23 @@ void in_parts(Workspace& ws, std::int64_t elements, const Convert& convert) {
   });
 }
 
-core::Result<Tensor> widened(const Tensor& from, Workspace& ws) {
+/// By the call's own thread where there is no other: so whoever asks which loops serve, and ends
+/// what comes in tasks, still learns what is chosen thereafter.
+core::Result<Tensor> widened(const Call& call, const Tensor& from, Workspace& ws) {
   COMMENSAL_ASSIGN(Tensor made, Tensor::allocate(ws.arena, {DType::kFloat32, from.shape()}));
   float* const to = made.mutable_data<float>().data();
   const HalfKernels kernels = half_kernels_for(ws.isa, from.dtype());
-  in_parts(ws, from.elements(), [&](std::int64_t at, std::int64_t count) {
+  const auto widen = [&](std::int64_t at, std::int64_t count) {
     kernels.widen(half_bits(from) + at, to + at, count);
-  });
+  };
+  if (ws.threads.threads() > 1) {
+    in_parts(ws, from.elements(), widen);
+    return made;
+  }
+  for (std::int64_t at = 0; at < from.elements(); at += kPiece) {
+    call.pulse(kPiece / 8);
+    widen(at, std::min(kPiece, from.elements() - at));
+  }
   return made;
 }
 
@@ -56,7 +66,7 @@ core::Result<bool> in_binary32(const Call& call, std::span<Tensor> outputs, Work
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (own_ws.packed != nullptr && packed.has(i)) inputs[i] = nullptr;
     if (inputs[i] == nullptr || !is_half(inputs[i]->dtype())) continue;
-    auto made = widened(*inputs[i], ws);
+    auto made = widened(call, *inputs[i], ws);
     if (!made) return false;  // no room: the judge has them as they are
     wide[i] = *std::move(made);
     inputs[i] = &wide[i];
