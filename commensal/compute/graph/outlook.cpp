@@ -150,7 +150,7 @@ class Asking {
   UntilJudged until_judged_;
 };
 
-using Infer = core::Result<Known> (*)(const Graph&, const Types&, std::int64_t&,
+using Infer = core::Result<Known> (*)(const Graph&, const Types&, optimise::FoldBudget&,
                                       const std::map<ValueId, Tensor>&);
 
 /// Looks at a graph and those inside it.
@@ -169,19 +169,28 @@ class Looking {
       for (std::int64_t& dim : declared.dims) dim = dim < 0 ? 1 : dim;
       guessed.push_back(declared.type());
     }
-    auto known = infer_(graph, inputs, ops_left_, {});
+    auto known = infer(graph, inputs);
     if (!known && is_refusal(known.error())) {
       outlook_.refusal = known.error().message;
       return std::move(outlook_);
     }
     if (known && guessed != inputs) {
-      if (auto other = infer_(graph, guessed, ops_left_, {})) known = std::move(other);
+      if (auto other = infer(graph, guessed)) known = std::move(other);
     }
     look(graph, or_nothing(graph, std::move(known)), "");
     return std::move(outlook_);
   }
 
  private:
+  core::Result<Known> infer(const Graph& graph, const Types& inputs,
+                            const std::map<ValueId, Tensor>& elements = {}) {
+    optimise::FoldBudget budget = optimise::FoldBudget::of(graph);
+    budget.ops = ops_left_;
+    auto known = infer_(graph, inputs, budget, elements);
+    ops_left_ = budget.ops;
+    return known;
+  }
+
   static bool is_refusal(const core::Error& error) {
     return error.code != core::ErrorCode::kResourceExhausted;
   }
@@ -235,7 +244,7 @@ class Looking {
         elements.emplace(inner.graph->inputs[declared + i], constant->second);
     }
     const std::string place = inner_name(inner_name(around, node.name), "/" + inner.name + "/");
-    auto inside = infer_(*inner.graph, inputs, ops_left_, elements);
+    auto inside = infer(*inner.graph, inputs, elements);
     if (!inside && is_refusal(inside.error()) && outlook_.doubt.empty())
       outlook_.doubt = fmt::format("{}: {}", place, inside.error().message);
     look(*inner.graph, or_nothing(*inner.graph, std::move(inside)), place);

@@ -30,6 +30,7 @@ class PackCache {
   struct InnerPlans {
     std::atomic<std::int64_t> nodes_left = limits::kPlannedInnerNodesMax;
     std::atomic<std::int64_t> ops_left = limits::kFoldedInnerOpsMax;
+    std::atomic<std::int64_t> bytes_left = limits::kFoldedInnerTotalBytesMax;
   };
   InnerPlans& inner_plans() { return inner_plans_; }
   /// Bytes that the frames of all of a model's programs may still keep in memos.

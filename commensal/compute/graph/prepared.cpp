@@ -10,6 +10,8 @@ namespace {
 
 /// Batches come in several sizes; more than these at a time are made anew.
 constexpr std::size_t kPlannedMax = 8;
+/// Of what all of them have computed ahead: as much as so many plans may have.
+constexpr std::int64_t kFoldedPlansMax = 2;
 
 /// Who waits for what another makes can be stopped meanwhile.
 std::unique_lock<std::timed_mutex> locked(std::timed_mutex& mutex,
@@ -23,12 +25,14 @@ std::unique_lock<std::timed_mutex> locked(std::timed_mutex& mutex,
 
 }  // namespace
 
-void Prepared::Share::take(std::int64_t nodes, std::int64_t ops) {
+void Prepared::Share::take(std::int64_t nodes, const optimise::FoldBudget& folded) {
   PackCache::InnerPlans& plans = cache_->inner_plans();
   nodes_ += nodes;
-  ops_ += ops;
+  ops_ += folded.ops;
+  bytes_ += folded.bytes;
   plans.nodes_left -= nodes;
-  plans.ops_left -= ops;
+  plans.ops_left -= folded.ops;
+  plans.bytes_left -= folded.bytes;
 }
 
 Prepared::ProgramResult Prepared::plain(const kernels::ThreadPool* host) {
@@ -37,23 +41,51 @@ Prepared::ProgramResult Prepared::plain(const kernels::ThreadPool* host) {
     COMMENSAL_ASSIGN(Program made,
                      Program::make(graph_, isa_, cache_, Program::Form::kAsItIs, host));
     plain_.program = std::make_shared<const Program>(std::move(made));
-    if (is_inner_) plain_.share.take(static_cast<std::int64_t>(graph_->nodes.size()), 0);
+    if (is_inner_) plain_.share.take(static_cast<std::int64_t>(graph_->nodes.size()), {0, 0});
   }
   return plain_.program;
+}
+
+std::int64_t Prepared::folded_by(const Plans& plans) {
+  std::int64_t bytes = 0;
+  for (const auto& plan : plans) bytes += plan->folded_bytes;
+  return bytes;
 }
 
 /// Null: it is not to be had.
 std::shared_ptr<const Graph> Prepared::optimised(Plan& plan,
                                                  const kernels::ThreadPool* host) const {
-  if (!is_inner_) return optimise::optimised(*graph_, plan.inputs, host);
+  if (!is_inner_) {
+    optimise::FoldBudget budget{.bytes = folded_bytes_max()};
+    auto made = optimise::optimised(*graph_, plan.inputs, host, budget);
+    plan.folded_bytes = folded_bytes_max() - budget.bytes;
+    return made;
+  }
   const PackCache::InnerPlans& left = cache_->inner_plans();
   const auto nodes = static_cast<std::int64_t>(graph_->nodes.size());
   if (left.nodes_left < nodes) return nullptr;
-  const std::int64_t ops_max = std::max<std::int64_t>(left.ops_left, 0);
-  std::int64_t ops_left = ops_max;
-  auto made = optimise::optimised(*graph_, plan.inputs, host, ops_left);
-  plan.share.take(nodes, ops_max - ops_left);
+  const optimise::FoldBudget most{std::max<std::int64_t>(left.ops_left, 0),
+                                  std::max<std::int64_t>(left.bytes_left, 0)};
+  optimise::FoldBudget budget = most;
+  auto made = optimise::optimised(*graph_, plan.inputs, host, budget);
+  plan.folded_bytes = most.bytes - budget.bytes;
+  plan.share.take(nodes, {most.ops - budget.ops, plan.folded_bytes});
   return made;
+}
+
+std::int64_t Prepared::folded_bytes_max() const {
+  return std::min(optimise::FoldBudget::of(*graph_).bytes, memory_bytes_max_);
+}
+
+std::int64_t Prepared::folded_bytes() {
+  const std::lock_guard lock(mutex_);
+  return folded_by(plans_);
+}
+
+/// Under mutex_.
+bool Prepared::are_too_many() const {
+  if (plans_.size() > kPlannedMax) return true;
+  return plans_.size() > 1 && folded_by(plans_) > kFoldedPlansMax * folded_bytes_max();
 }
 
 Prepared::ProgramResult Prepared::make(Plan& plan, const kernels::ThreadPool* host) {
@@ -66,18 +98,18 @@ Prepared::ProgramResult Prepared::make(Plan& plan, const kernels::ThreadPool* ho
 
 Prepared::Settling::~Settling() {
   if (plan_->program == nullptr) plan_->share.give_back();  // who waited may still hold the plan
-  std::shared_ptr<Plan> dropped;
+  Plans dropped;
   {
     const std::lock_guard lock(all_.mutex_);
     std::erase(all_.pending_, plan_);
     if (plan_->program != nullptr) all_.plans_.insert(all_.plans_.begin(), plan_);
-    if (all_.plans_.size() > kPlannedMax) {
-      dropped = std::move(all_.plans_.back());
+    while (all_.are_too_many()) {
+      dropped.push_back(std::move(all_.plans_.back()));
       all_.plans_.pop_back();
     }
   }
-  if (dropped == nullptr && plan_->program != nullptr) return;
-  dropped.reset();
+  if (dropped.empty() && plan_->program != nullptr) return;
+  dropped.clear();
   all_.cache_->drop_unused();
 }
 

@@ -185,6 +185,46 @@ std::shared_ptr<const Graph> graph_of_rows() {
   return maker.finish();
 }
 
+/// `count` constants of `values` floats, computed ahead, each of which meets all rows.
+std::shared_ptr<const Graph> graph_of_constants(int count, std::int64_t values) {
+  GraphMaker maker;
+  ValueId sum = maker.input({-1, 64});
+  for (int i = 0; i < count; ++i) {
+    const ValueId wide = maker.node("ConstantOfShape", {maker.integers({values / 64, 1, 64})});
+    sum = maker.node("Add", {sum, maker.node("ReduceMax", {maker.node("Add", {sum, wide})})});
+  }
+  maker.output(sum);
+  return maker.finish();
+}
+
+// The fault: a file of some kilobytes made a plan of gigabytes, whatever the session was to take.
+TEST(Prepared, WhatIsComputedAheadHasABudget) {
+  constexpr std::int64_t kBytes = 1 << 20;
+  const auto graph = graph_of_constants(100, kBytes / 4);
+  Prepared prepared(graph, some_isa());
+  ASSERT_TRUE(prepared.planned(rows(1)));
+  EXPECT_GT(prepared.folded_bytes(), 10 * kBytes);
+  EXPECT_LE(prepared.folded_bytes(), limits::kFoldedTotalBytesMax + kBytes);
+  Prepared narrow(graph, some_isa(), nullptr, 10 * kBytes);
+  ASSERT_TRUE(narrow.planned(rows(1)));
+  EXPECT_LE(narrow.folded_bytes(), 10 * kBytes);
+  for (std::int64_t i = 1; i <= kKept; ++i) ASSERT_TRUE(narrow.planned(rows(i)));
+  EXPECT_LE(narrow.folded_bytes(), 20 * kBytes) << "of all plans";
+}
+
+TEST(Prepared, WhatIsComputedAheadInBodiesHasABudgetOfAllTogether) {
+  const auto cache = std::make_shared<PackCache>();
+  constexpr std::int64_t kBytes = 1 << 20;
+  Prepared first(graph_of_constants(40, kBytes / 4), some_isa(), cache);
+  Prepared second(graph_of_constants(40, kBytes / 4), some_isa(), cache);
+  for (std::int64_t i = 1; i <= kKept; ++i) {
+    ASSERT_TRUE(first.planned(rows(i)));
+    ASSERT_TRUE(second.planned(rows(i)));
+  }
+  EXPECT_GE(cache->inner_plans().bytes_left, 0);
+  EXPECT_LE(first.folded_bytes() + second.folded_bytes(), limits::kFoldedInnerTotalBytesMax);
+}
+
 /// Yields so often, then says stop.
 class Stopping final : public core::Pacer {
  public:
@@ -224,7 +264,7 @@ TEST(Prepared, APlanThatIsWithdrawnTakesNothingFromTheOthers) {
 TEST(Prepared, WhoIsStoppedTakesNothingFromWhoComesNext) {
   const auto cache = std::make_shared<PackCache>();
   const auto& left = cache->inner_plans();
-  const std::int64_t nodes = left.nodes_left, ops = left.ops_left;
+  const std::int64_t nodes = left.nodes_left, ops = left.ops_left, bytes = left.bytes_left;
   Prepared body(graph_of_rows(), some_isa(), cache);
   int stopped = 0;
   for (;; ++stopped) {
@@ -234,6 +274,7 @@ TEST(Prepared, WhoIsStoppedTakesNothingFromWhoComesNext) {
     if (kernels::unless_stopped([&] { return body.planned(rows(100), &pool); })) break;
     EXPECT_EQ(left.nodes_left, nodes) << "after yields: " << stopped;
     EXPECT_EQ(left.ops_left, ops) << "after yields: " << stopped;
+    EXPECT_EQ(left.bytes_left, bytes) << "after yields: " << stopped;
   }
   EXPECT_GT(stopped, 0);
   EXPECT_LT(left.ops_left, ops) << "what is kept is charged";

@@ -119,7 +119,9 @@ const std::shared_ptr<Prepared>& Session::prepared() const { return state_->prep
 Result<Session> Session::create(std::shared_ptr<const Graph> graph, const SessionOptions& options) {
   core::check(graph != nullptr, "a session has a graph");
   COMMENSAL_ASSIGN(const auto isa, choose_isa(options));
-  return create(std::make_shared<Prepared>(std::move(graph), isa, options.packs), options);
+  return create(
+      std::make_shared<Prepared>(std::move(graph), isa, options.packs, options.memory_bytes_max),
+      options);
 }
 
 Result<Session> Session::create(std::shared_ptr<Prepared> prepared, const SessionOptions& options) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/base/core/limits_outlook.hpp>
 #include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
@@ -56,7 +55,7 @@ class Patience final : public core::Pacer {
 /// What inferring a graph and those inside it takes.
 struct Means {
   const kernels::ThreadPool* host;  // yielded to
-  std::int64_t& ops_left;
+  FoldBudget& budget;
   bool guesses = false;  // see guess_of
   tensor::ZeroStandIns zeros{limits::kStandInBytesMax};
   tensor::Arena arena{limits::kMemoryBytesDefault};
@@ -103,7 +102,9 @@ class Inference {
       if (constant != known_.constants.end())
         inference.set_constant(inner.graph->inputs[declared + i], constant->second);
     }
+    const std::int64_t bytes = means_.budget.bytes;
     const auto known = inference.run();
+    means_.budget.bytes = bytes;  // nothing but types is kept
     Types types;
     for (const ValueId id : inner.graph->outputs) {
       types.push_back(known ? known->types[static_cast<std::size_t>(id)] : std::nullopt);
@@ -187,7 +188,7 @@ class Inference {
       if (made.dtype == tensor::DType::kString) return {};
       if (tensor::traits(made.dtype).size == 0)  // only a run can tell
         return means_.guesses ? type_by_run(node, call) : Result<void>();
-      all_known = all_known && made.bytes() <= folded_bytes_max_;
+      all_known = all_known && made.bytes() <= std::min(folded_bytes_max_, means_.budget.bytes / 4);
       if (node.outputs[i] != kAbsent) type(node.outputs[i]) = made;
     }
     return all_known ? fold(node, call) : Result<void>();
@@ -209,8 +210,9 @@ class Inference {
     }
     COMMENSAL_ASSIGN(const auto outputs, run(node, call));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (node.outputs[i] != kAbsent)
-        known_.constants.insert_or_assign(node.outputs[i], outputs[i]);
+      if (node.outputs[i] == kAbsent) continue;
+      known_.constants.insert_or_assign(node.outputs[i], outputs[i]);
+      means_.budget.bytes -= outputs[i].type().bytes();
     }
     return {};
   }
@@ -218,8 +220,8 @@ class Inference {
   /// None: that is left to each run.
   Result<std::vector<Tensor>> run(const Node& node, const Call& call) {
     const std::int64_t ops = work_of(*node.op, call).ops;
-    if (ops > means_.ops_left) return std::vector<Tensor>();
-    means_.ops_left -= ops;
+    if (ops > means_.budget.ops) return std::vector<Tensor>();
+    means_.budget.ops -= ops;
     COMMENSAL_ASSIGN(auto outputs, kernels::allocate_outputs(call, means_.arena));
     kernels::Workspace workspace{means_.arena, means_.threads};
     COMMENSAL_TRY(node.op->judge->run(call, outputs, workspace));
@@ -241,28 +243,36 @@ Result<Known> known_of(const Graph& graph, const Types& inputs,
 
 }  // namespace
 
-Result<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
-                       const kernels::ThreadPool* host) {
-  std::int64_t ops_left = limits::kFoldedOpsMax;
-  return known_of(graph, inputs, host, ops_left);
+FoldBudget FoldBudget::of(const Graph& graph) {
+  FoldBudget made;
+  for (const auto& [id, value] : graph.initialisers) {
+    made.bytes += limits::kFoldedBytesAWeightByteMax * value.type().bytes();
+  }
+  return made;
 }
 
 Result<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
-                       const kernels::ThreadPool* host, std::int64_t& ops_left) {
-  Means means{host, ops_left};
+                       const kernels::ThreadPool* host) {
+  FoldBudget budget = FoldBudget::of(graph);
+  return known_of(graph, inputs, host, budget);
+}
+
+Result<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
+                       const kernels::ThreadPool* host, FoldBudget& budget) {
+  Means means{host, budget};
   return Inference(graph, {inputs.begin(), inputs.end()}, means, limits::kFoldedBytesMax).run();
 }
 
-Result<Known> known_of(const Graph& graph, const Types& inputs, std::int64_t& ops_left,
+Result<Known> known_of(const Graph& graph, const Types& inputs, FoldBudget& budget,
                        const std::map<ValueId, Tensor>& elements) {
-  Means means{nullptr, ops_left};
+  Means means{nullptr, budget};
   return known_of(graph, inputs, elements, means);
 }
 
-Result<Known> guess_of(const Graph& graph, const Types& inputs, std::int64_t& ops_left,
+Result<Known> guess_of(const Graph& graph, const Types& inputs, FoldBudget& budget,
                        const std::map<ValueId, Tensor>& elements) {
-  Means means{nullptr, ops_left, true};
-  Patience patience(ops_left);
+  Means means{nullptr, budget, true};
+  Patience patience(budget.ops);
   const kernels::ThreadPool::Burst burst(means.threads, &patience);
   means.host = &means.threads;
   return known_of(graph, inputs, elements, means);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/compute/graph/bodies.hpp>
 #include <span>
 #include <vector>
@@ -15,25 +16,34 @@ struct Known {
   std::map<ValueId, tensor::Tensor> constants;           // initialisers among them
 };
 
+/// What all that is computed ahead may still take. Of bytes no value takes more than a quarter of
+/// what is left: there is always room for a few more that are small, as shapes are.
+struct FoldBudget {
+  std::int64_t ops = limits::kFoldedOpsMax;
+  std::int64_t bytes = limits::kFoldedTotalBytesMax;
+
+  static FoldBudget of(const Graph& graph);
+};
+
 /// Infers, node by node, and runs in ref/ what has only known elements for inputs, as long as a
-/// result is no larger than a few MiB. `inputs` in the order of graph.inputs.
+/// result is no larger than a few MiB and as FoldBudget::of lasts. `inputs` in the order of
+/// graph.inputs.
 /// Errors: what the first node says that refuses its inputs, as a run would say it;
 /// kResourceExhausted (no room to ask a node).
 core::Result<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
                              const kernels::ThreadPool* host = nullptr);
 
-/// `ops_left`: what all that is run may take, less what it took.
+/// Takes what it took from `budget`.
 core::Result<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
-                             const kernels::ThreadPool* host, std::int64_t& ops_left);
+                             const kernels::ThreadPool* host, FoldBudget& budget);
 
 /// Where the types of some inputs are not known. `elements`: of inputs whose elements are.
-core::Result<Known> known_of(const Graph& graph, const Types& inputs, std::int64_t& ops_left,
+core::Result<Known> known_of(const Graph& graph, const Types& inputs, FoldBudget& budget,
                              const std::map<ValueId, tensor::Tensor>& elements = {});
-core::Result<Known> known_of(const Graph& graph, const Types& inputs);
 
 /// Of one run that might be: elements that types depend on and nobody knows are taken for ones,
 /// and what a node makes of them is known but where it refuses them.
-core::Result<Known> guess_of(const Graph& graph, const Types& inputs, std::int64_t& ops_left,
+core::Result<Known> guess_of(const Graph& graph, const Types& inputs, FoldBudget& budget,
                              const std::map<ValueId, tensor::Tensor>& elements = {});
 
 }  // namespace commensal::graph::optimise

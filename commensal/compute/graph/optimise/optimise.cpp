@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits.hpp>
-#include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/compute/graph/optimise/optimise.hpp>
 #include <commensal/compute/graph/optimise/passes.hpp>
 
@@ -20,13 +19,13 @@ constexpr Pass kPasses[] = {
 
 std::shared_ptr<const Graph> optimised(const Graph& graph,
                                        std::span<const tensor::TensorType> inputs,
-                                       const kernels::ThreadPool* host, std::int64_t& ops_left) {
-  auto known = known_of(graph, inputs, host, ops_left);
+                                       const kernels::ThreadPool* host, FoldBudget& budget) {
+  auto known = known_of(graph, inputs, host, budget);
   if (!known) return nullptr;
   Rewriter rewriter(graph, *std::move(known));
   for (int i = 0; i < limits::kSubgraphDepthMax && inline_branches(rewriter); ++i) {
     const Graph flat = std::move(rewriter).take();
-    known = known_of(flat, inputs, host, ops_left);
+    known = known_of(flat, inputs, host, budget);
     if (!known) return nullptr;
     rewriter = Rewriter(flat, *std::move(known));
   }
@@ -41,8 +40,8 @@ std::shared_ptr<const Graph> optimised(const Graph& graph,
 std::shared_ptr<const Graph> optimised(const Graph& graph,
                                        std::span<const tensor::TensorType> inputs,
                                        const kernels::ThreadPool* host) {
-  std::int64_t ops_left = limits::kFoldedOpsMax;
-  return optimised(graph, inputs, host, ops_left);
+  FoldBudget budget = FoldBudget::of(graph);
+  return optimised(graph, inputs, host, budget);
 }
 
 }  // namespace commensal::graph::optimise

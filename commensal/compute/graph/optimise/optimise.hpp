@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/graph/ir.hpp>
+#include <commensal/compute/graph/optimise/known.hpp>
 #include <memory>
 #include <span>
 
@@ -12,10 +12,10 @@ namespace commensal::graph::optimise {
 /// The graph for inputs of just these types, in the order of graph.inputs; it has the same inputs
 /// and outputs, and internal operators among its own. Null if a node refuses its
 /// inputs, so that nothing can be planned: the graph as it is will say why.
-/// `ops_left`: what all that is computed ahead may take, less what it took.
+/// Takes what it took from `budget`.
 std::shared_ptr<const Graph> optimised(const Graph& graph,
                                        std::span<const tensor::TensorType> inputs,
-                                       const kernels::ThreadPool* host, std::int64_t& ops_left);
+                                       const kernels::ThreadPool* host, FoldBudget& budget);
 
 std::shared_ptr<const Graph> optimised(const Graph& graph,
                                        std::span<const tensor::TensorType> inputs,
