@@ -73,11 +73,12 @@ TEST_F(Look, InspectSaysThatAModelCannotRunAsRunSaysIt) {
   const std::string said = run(refused, "--hash").err;
   const std::string why = said.substr(said.find("node 'sum' (Add): "));
   const Said seen = inspect(refused);
-  EXPECT_EQ(seen.status, 0);
+  EXPECT_EQ(seen.status, 1);
   EXPECT_THAT(seen.out, HasSubstr("cannot run  " + why));
   EXPECT_EQ(Json::parse(inspect(refused, {"--json"}).out).at("refusal").get<std::string>() + "\n",
             why);
   EXPECT_THAT(inspect(files::relu_file()).out, Not(HasSubstr("cannot run")));
+  EXPECT_EQ(inspect(files::relu_file()).status, 0);
 }
 
 TEST_F(Look, InspectNamesNodesThatTheirTypesMakeSlow) {

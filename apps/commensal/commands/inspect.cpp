@@ -193,7 +193,7 @@ Result<int> inspect(const InspectArguments& options) {
   } else {
     print_text(report);
   }
-  return 0;
+  return report["refusal"].is_null() ? 0 : 1;
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <commensal/base/core/limits_outlook.hpp>
 #include <commensal/compute/graph/inner_name.hpp>
@@ -49,6 +51,8 @@ class UntilJudged final : public core::Pacer {
 constexpr std::int64_t kAskedBytesMin = 256 << 10;                // that it counts for
 constexpr std::int64_t kAskedBytesTotal = std::int64_t{8} << 30;  // all nodes together
 constexpr std::int64_t kOutlookOpsMax = 1 << 25;
+/// Taken for each free dimension, until one is not refused: of pictures, some are too small.
+constexpr std::int64_t kFreeTaken[] = {1, 2, 8, 64, 256};
 
 /// Asks kernels whether they serve, on zeros where no elements are known.
 class Asking {
@@ -156,32 +160,67 @@ using Infer = core::Result<Known> (*)(const Graph&, const Types&, optimise::Fold
 /// Looks at a graph and those inside it.
 class Looking {
  public:
-  explicit Looking(Infer infer) : infer_(infer) {
+  /// `free`: what free dimensions may be taken for, the best first.
+  Looking(Infer infer, std::span<const std::int64_t> free) : infer_(infer), free_(free) {
     const auto isas = kernels::available_isas();
     if (!isas.empty()) asking_.emplace(isas.back());
   }
 
   Outlook look(const Graph& graph) {
-    Types inputs, guessed;
+    Types inputs;
     for (const ValueId id : graph.inputs) {
-      Declared declared = graph.values[static_cast<std::size_t>(id)].declared;
-      inputs.push_back(declared.type());
-      for (std::int64_t& dim : declared.dims) dim = dim < 0 ? 1 : dim;
-      guessed.push_back(declared.type());
+      inputs.push_back(graph.values[static_cast<std::size_t>(id)].declared.type());
     }
     auto known = infer(graph, inputs);
     if (!known && is_refusal(known.error())) {
       outlook_.refusal = known.error().message;
       return std::move(outlook_);
     }
-    if (known && guessed != inputs) {
-      if (auto other = infer(graph, guessed)) known = std::move(other);
-    }
+    if (known) guess_dimensions(graph, inputs, *known);
+    if (!outlook_.refusal.empty()) return std::move(outlook_);
+    if (known && known->unsupported) outlook_.refusal = known->unsupported->message;
     look(graph, or_nothing(graph, std::move(known)), "");
     return std::move(outlook_);
   }
+  /// After a look: without what was refused, if anything was not.
+  std::span<const std::int64_t> free() const { return free_; }
 
  private:
+  static Types inputs_with(const Graph& graph, std::int64_t free) {
+    Types inputs;
+    for (const ValueId id : graph.inputs) {
+      Declared declared = graph.values[static_cast<std::size_t>(id)].declared;
+      for (std::int64_t& dim : declared.dims) dim = dim < 0 ? free : dim;
+      inputs.push_back(declared.type());
+    }
+    return inputs;
+  }
+
+  /// Replaces what is known where some number is accepted for the free dimensions. What element
+  /// types or attributes refuse no number mends; of other refusals who has declared no dimension
+  /// may yet know better.
+  void guess_dimensions(const Graph& graph, const Types& inputs, Known& known) {
+    std::string first;
+    for (const std::int64_t& free : free_) {
+      const Types guessed = inputs_with(graph, free);
+      if (guessed == inputs) return;
+      auto other = infer(graph, guessed);
+      if (other) {
+        known = *std::move(other);
+        free_ = {&free, 1};
+        return;
+      }
+      if (!is_refusal(other.error())) return;
+      if (other.error().code == core::ErrorCode::kUnsupported) {
+        outlook_.refusal = other.error().message;
+        return;
+      }
+      if (first.empty()) first = other.error().message;
+    }
+    outlook_.doubt = fmt::format("with any of {} for each free dimension; with {}: {}",
+                                 fmt::join(free_, ", "), free_.front(), first);
+  }
+
   core::Result<Known> infer(const Graph& graph, const Types& inputs,
                             const std::map<ValueId, Tensor>& elements = {}) {
     optimise::FoldBudget budget = optimise::FoldBudget::of(graph);
@@ -251,6 +290,7 @@ class Looking {
   }
 
   const Infer infer_;
+  std::span<const std::int64_t> free_;
   Outlook outlook_;
   std::optional<Asking> asking_;  // none: all is slow here
   std::int64_t ops_left_ = kOutlookOpsMax;
@@ -259,9 +299,11 @@ class Looking {
 }  // namespace
 
 Outlook outlook_of(const Graph& graph) {
-  Outlook outlook = Looking(optimise::known_of).look(graph);
+  Looking inferring(optimise::known_of, kFreeTaken);
+  Outlook outlook = inferring.look(graph);
   if (outlook.unknown == 0) return outlook;
-  Outlook guess = Looking(optimise::guess_of).look(graph);
+  Outlook guess = Looking(optimise::guess_of, inferring.free()).look(graph);
+  if (outlook.refusal.empty()) outlook.refusal = std::move(guess.refusal);
   outlook.slow = std::move(guess.slow);
   outlook.unknown = guess.unknown;
   return outlook;

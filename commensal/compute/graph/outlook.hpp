@@ -8,10 +8,12 @@
 namespace commensal::graph {
 
 /// What can be said of runs before there is one, from the types that the model declares. Free
-/// dimensions, and elements that shapes depend on, are taken for 1 where nothing refuses that.
+/// dimensions are taken for 1 or, where that is refused, for some larger numbers; elements that
+/// shapes depend on are taken for 1 where nothing refuses that.
 struct Outlook {
   std::string refusal;  // what every run fails with; empty: nothing is known that would
-  std::string doubt;    // what fails, if a run comes to it, in a graph inside a node; likewise
+  std::string doubt;    // what fails, if a run comes to it, in a graph inside a node, or with all
+                        // that free dimensions were taken for; likewise
   /// Nodes of fast operators whose types no fast kernel takes on this machine.
   struct Slow {
     std::string node, op;

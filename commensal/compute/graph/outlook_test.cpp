@@ -111,8 +111,47 @@ TEST_F(OutlookTest, WhatRefusesOneForAFreeDimensionIsNotKnown) {
   maker.output(slow_max(maker, maker.node("Reshape", {x, maker.integers({2, 3})})));
   const Outlook outlook = outlook_of(*maker.finish());
   EXPECT_EQ(outlook.refusal, "");
+  EXPECT_THAT(outlook.doubt, HasSubstr("for each free dimension; with 1: node 'Reshape_0'"));
   EXPECT_TRUE(outlook.slow.empty());
   EXPECT_EQ(outlook.unknown, 2);
+}
+
+// The fault: behind a free dimension nothing was said of what no number of rows can mend.
+TEST_F(OutlookTest, WhatRefusesEveryFreeDimensionIsADoubt) {
+  GraphMaker maker;
+  maker.output(maker.node("MatMul", {maker.input({-1, 3}), maker.floats({4, 2})}));
+  const Outlook outlook = outlook_of(*maker.finish());
+  EXPECT_EQ(outlook.refusal, "");
+  EXPECT_THAT(outlook.doubt, HasSubstr("with any of 1, 2, 8, 64, 256 for each free dimension; "
+                                       "with 1: node 'MatMul_0' (MatMul): "));
+}
+
+TEST_F(OutlookTest, PicturesOfAnySizeAreTakenForSomeThatAreLargeEnough) {
+  kernels::Attributes window;
+  window.set("kernel_shape", std::vector<std::int64_t>{7, 7});
+  GraphMaker maker;
+  maker.output(slow_max(maker, maker.node("MaxPool", {maker.input({1, 3, -1, -1})}, window)));
+  const Outlook outlook = outlook_of(*maker.finish());
+  EXPECT_EQ(outlook.doubt, "");
+  EXPECT_EQ(outlook.unknown, 0);
+  ASSERT_EQ(outlook.slow.size(), 1u);
+  EXPECT_EQ(outlook.slow[0].types, "float32[1,3,2,2] to float32[1,3,2,2]");
+}
+
+TEST_F(OutlookTest, WhatNoElementTypeMendsIsARefusalWhateverTheDimensions) {
+  const auto doubles = [](GraphMaker& maker, ValueId x) {
+    const ValueId scale = maker.constant(tensor::Tensor::of<double>({2}, std::array{1.0, 1.0}));
+    maker.output(maker.node("LayerNormalization", {x, scale}));
+    return outlook_of(*maker.finish());
+  };
+  constexpr const char* kWhy = "(LayerNormalization): input 0 must be one of ";
+  GraphMaker free;
+  EXPECT_THAT(doubles(free, free.input({-1, 2}, tensor::DType::kFloat64)).refusal, HasSubstr(kWhy));
+  GraphMaker behind;  // what only a run can tell the shape of
+  const ValueId places = behind.node("NonZero", {behind.input({2})});
+  kernels::Attributes to;
+  to.set("to", std::int64_t{11});
+  EXPECT_THAT(doubles(behind, behind.node("Cast", {places}, to)).refusal, HasSubstr(kWhy));
 }
 
 // The fault: boxes of ones never overlap, and each node of a small file took some seconds.

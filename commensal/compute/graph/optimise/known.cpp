@@ -79,7 +79,7 @@ class Inference {
     constexpr std::size_t kNodesAYield = 256;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (means_.guesses) {
-        kernels::unless_stopped([&] { return infer(graph_.nodes[i]); });
+        guess(graph_.nodes[i]);
         continue;
       }
       if (i % kNodesAYield == 0 && means_.host != nullptr) means_.host->yield();
@@ -90,6 +90,13 @@ class Inference {
   }
 
  private:
+  void guess(const Node& node) {
+    const auto done = kernels::unless_stopped([&] { return infer(node); });
+    const bool refuses = done && !done->has_value();
+    if (!refuses || done->error().code != ErrorCode::kUnsupported || known_.unsupported) return;
+    known_.unsupported = core::in_context(place_of(node), done->error()).value();
+  }
+
   std::optional<TensorType>& type(ValueId id) { return known_.types[static_cast<std::size_t>(id)]; }
 
   /// Of the outputs of `inner` for inputs of these types.

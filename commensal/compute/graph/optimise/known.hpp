@@ -14,6 +14,7 @@ namespace commensal::graph::optimise {
 struct Known {
   std::vector<std::optional<tensor::TensorType>> types;  // by ValueId
   std::map<ValueId, tensor::Tensor> constants;           // initialisers among them
+  std::optional<core::Error> unsupported;  // of guess_of: the first node that takes no such types
 };
 
 /// What all that is computed ahead may still take. Of bytes no value takes more than a quarter of
@@ -42,7 +43,7 @@ core::Result<Known> known_of(const Graph& graph, const Types& inputs, FoldBudget
                              const std::map<ValueId, tensor::Tensor>& elements = {});
 
 /// Of one run that might be: elements that types depend on and nobody knows are taken for ones,
-/// and what a node makes of them is known but where it refuses them.
+/// and what a node makes of them is known but where it refuses them. No errors.
 core::Result<Known> guess_of(const Graph& graph, const Types& inputs, FoldBudget& budget,
                              const std::map<ValueId, tensor::Tensor>& elements = {});
 
