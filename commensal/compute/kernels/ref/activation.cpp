@@ -65,6 +65,7 @@ struct PRelu {
 // alpha * (exp(x) - 1) below 0.
 struct Elu {
   using In = Floats;
+  static constexpr bool kByFunctions = true;
   float alpha = 1;
   static core::Result<Elu> make(const Call& call) {
     COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
@@ -79,6 +80,7 @@ struct Elu {
 // alpha * (exp(x / alpha) - 1) below 0.
 struct Celu {
   using In = Floats;
+  static constexpr bool kByFunctions = true;
   float alpha = 1;
   static core::Result<Celu> make(const Call& call) {
     COMMENSAL_ASSIGN(const float alpha, call.attributes->real("alpha", 1));
@@ -94,6 +96,7 @@ struct Celu {
 // gamma * x above 0, else gamma * (alpha * exp(x) - alpha).
 struct Selu {
   using In = Floats;
+  static constexpr bool kByFunctions = true;
   float alpha = 0, gamma = 0;
   static core::Result<Selu> make(const Call& call) {
     Selu op;

@@ -19,6 +19,9 @@
 ///   template <class T, class P> auto value(const Operands<T, P>&) const;
 ///       returns Compute<T>, stored as T, or bool, stored as bool
 ///   static constexpr bool kCopies = true;       (optional) value returns T, its bits unchanged
+///   static constexpr bool kByFunctions = true;  (optional) value calls elementary functions, of
+///                                               which compilers make no vectors: over rows it
+///                                               takes as long as in plain loops
 namespace commensal::kernels::ref {
 
 using Lane = math::ScalarLanes;
@@ -226,6 +229,7 @@ struct ElementwisePlan {
     if (call.inputs.size() > shape_inference::BroadcastRows::kInputsMax) {
       return run_judged(*this, call, outputs);
     }
+    if constexpr (requires { Op::kByFunctions; }) call.is_judged = Op::kByFunctions;
     const shape_inference::BroadcastRows rows(broadcast, call);
     visit(typename Op::In{}, dtype, [&]<class T>() {
       auto* const y = outputs[0].mutable_data<Out<Op, T>>().data();

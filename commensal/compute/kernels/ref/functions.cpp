@@ -9,6 +9,7 @@ namespace {
 template <float (*kSingle)(float), double (*kDouble)(double)>
 struct Function {
   using In = Floats;
+  static constexpr bool kByFunctions = true;
   template <class T, class P>
   Compute<T> value(const Operands<T, P>& in) const {
     if constexpr (std::is_same_v<Compute<T>, double>) {

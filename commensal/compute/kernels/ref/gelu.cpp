@@ -9,6 +9,7 @@ namespace {
 
 struct Gelu {
   using In = Floats;
+  static constexpr bool kByFunctions = true;
   bool by_tanh = false;
 
   static core::Result<Gelu> make(const Call& call) {
@@ -31,6 +32,7 @@ struct Gelu {
 
 struct Mish {
   using In = Floats;
+  static constexpr bool kByFunctions = true;
   template <class T, class P>
   Compute<T> value(const Operands<T, P>& in) const {
     return in(0) * math::by_type::tanh(math::by_type::softplus(in(0)));
@@ -39,6 +41,7 @@ struct Mish {
 
 struct Swish {
   using In = Floats;
+  static constexpr bool kByFunctions = true;
   float alpha = 1;
 
   static core::Result<Swish> make(const Call& call) {

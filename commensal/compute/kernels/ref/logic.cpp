@@ -110,6 +110,7 @@ struct Where {
 // power (so 0 unless the base is 1 or -1). Integers by floats: in binary32, then converted back.
 struct Pow {
   using In = Types<float, double, Float16, Bfloat16, std::int32_t, std::int64_t>;
+  static constexpr bool kByFunctions = true;
   DType exponent = DType::kUndefined;
   static core::Result<Pow> make(const Call& call) {
     COMMENSAL_TRY(shape_inference::check_dtype<Numbers>(call, 1));

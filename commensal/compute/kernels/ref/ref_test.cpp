@@ -192,6 +192,28 @@ TEST(RefIntegers, DivideByZeroAndOverflow) {
   }
 }
 
+// The fault: of float64, functions took as long over rows as the judge, and nothing said so.
+TEST(RefRows, OfElementaryFunctionsArePlainLoops) {
+  const std::vector<double> values = {0.25, 0.5};
+  const Tensor x = Tensor::of<double>({2}, values);
+  const auto is_plain = [&](const char* name, std::vector<Tensor> inputs) {
+    SampleCall made({name, 20, std::move(inputs)});
+    EXPECT_TRUE(made.infer());
+    tensor::Arena arena(1 << 20);
+    ThreadPool pool(1);
+    Workspace ws{arena, pool};
+    std::vector<Tensor> outputs = *allocate_outputs(made.call(), arena);
+    EXPECT_TRUE(made.op().judge->rows(made.call(), outputs, ws));
+    return made.call().is_judged;
+  };
+  for (const char* name : {"Exp", "Tanh", "Erf", "Sin", "Elu", "Celu", "Selu", "Gelu", "Mish"}) {
+    EXPECT_TRUE(is_plain(name, {x})) << name;
+  }
+  EXPECT_TRUE(is_plain("Pow", {x, x}));
+  for (const char* name : {"Abs", "Floor", "Relu"}) EXPECT_FALSE(is_plain(name, {x})) << name;
+  EXPECT_FALSE(is_plain("Mul", {x, x}));
+}
+
 TEST(RefConvert, Saturates) {
   EXPECT_EQ(ref::convert<std::int32_t>(kNan), 0);
   EXPECT_EQ(ref::convert<std::int32_t>(3e9f), std::numeric_limits<std::int32_t>::max());
