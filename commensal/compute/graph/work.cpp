@@ -36,6 +36,17 @@ std::int64_t steps_of(const Operator& op, const Call& call, int output, std::int
   return op.judge->steps != nullptr ? steps_of_element(op, call, output, elements) : 0;
 }
 
+// Channels in blocks of 16 fill the last block: those beyond are computed, but nobody asked for
+// them. Of both rows the first weights have an output channel each.
+std::int64_t elements_of(const Operator& op, const Call& call, std::size_t output) {
+  const tensor::Shape& shape = call.outputs[output].shape;
+  const bool is_in_blocks =
+      op.role == kernels::Role::kBlockedConv || op.role == kernels::Role::kBlockedExpand;
+  if (!is_in_blocks || shape.elements() == 0) return shape.elements();
+  const std::int64_t channels = shape[1] * shape[shape.rank() - 1];
+  return shape.elements() / channels * call.in(1).shape()[0];
+}
+
 }  // namespace
 
 Work work_of(const Operator& op, const Call& call) {
@@ -44,7 +55,7 @@ Work work_of(const Operator& op, const Call& call) {
     if (call.inputs[i] != nullptr) work.bytes += call.inputs[i]->type().bytes();
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-    const std::int64_t elements = call.outputs[i].shape.elements();
+    const std::int64_t elements = elements_of(op, call, i);
     work.bytes += call.outputs[i].bytes();
     if (elements == 0) continue;
     const std::int64_t steps = steps_of(op, call, static_cast<int>(i), elements);

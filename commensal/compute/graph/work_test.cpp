@@ -13,10 +13,8 @@ using tensor::Tensor;
 using Ints = std::vector<std::int64_t>;
 
 /// Of one call, with inputs of zeros.
-std::int64_t ops_of(std::string_view name, const std::vector<Shape>& shapes,
-                    const Attributes& attributes, int outputs = 1) {
-  const auto op = kernels::find_operator("", name, 14);
-  EXPECT_TRUE(op);
+std::int64_t ops_of(const kernels::Operator& op, const std::vector<Shape>& shapes,
+                    const Attributes& attributes) {
   std::vector<Tensor> zeros;
   std::vector<const Tensor*> inputs;
   for (const Shape& shape : shapes) {
@@ -28,11 +26,16 @@ std::int64_t ops_of(std::string_view name, const std::vector<Shape>& shapes,
   call.opset = 14;
   call.attributes = &attributes;
   call.inputs = inputs;
-  call.output_count = outputs;
-  auto types = (*op)->judge->infer(call);
+  auto types = op.judge->infer(call);
   EXPECT_TRUE(types) << types.error().message;
   if (types) call.outputs = *std::move(types);
-  return work_of(**op, call).ops;
+  return work_of(op, call).ops;
+}
+std::int64_t ops_of(std::string_view name, const std::vector<Shape>& shapes,
+                    const Attributes& attributes) {
+  const auto op = kernels::find_operator("", name, 14);
+  EXPECT_TRUE(op);
+  return ops_of(**op, shapes, attributes);
 }
 
 // The fault: each element of a recurrent layer counted as one operation.
@@ -54,6 +57,19 @@ TEST(Work, OfPoolsDoesNotHideInThePadding) {
     attributes.set("pads", Ints{name == std::string_view("MaxPool") ? 15 * 1024 : 1023, 0});
     EXPECT_GE(ops_of(name, {{1, 1, 1024}}, attributes), 1024 * 1024) << name;
   }
+}
+
+// The fault: channels that only fill a block counted, of one channel sixteen times too much.
+TEST(Work, OfConvolutionsInBlocksIsThatOfTheirChannels) {
+  const auto& conv = kernels::operator_of(kernels::Role::kBlockedConv, 14);
+  Attributes same;
+  same.set("pads", Ints{1, 1, 1, 1});
+  EXPECT_EQ(ops_of(conv, {{1, 1, 128, 128, 16}, {1, 1, 3, 3}}, same), 2 * 9 * 128 * 128);
+  EXPECT_EQ(ops_of(conv, {{2, 1, 8, 8, 16}, {17, 16, 3, 3}}, same), 2 * 2 * 17 * 16 * 9 * 64);
+  const auto& pair = kernels::operator_of(kernels::Role::kBlockedExpand, 14);
+  same.set("group", std::int64_t{24});
+  EXPECT_EQ(ops_of(pair, {{1, 1, 8, 8, 16}, {24, 16, 1, 1}, {24, 1, 3, 3}}, same),
+            2 * 24 * 64 * (16 + 9));
 }
 
 }  // namespace

@@ -141,6 +141,13 @@ Types infer_blocked_expand(const Call& call) {
   return std::vector{pair.second.out().type()};
 }
 
+std::int64_t blocked_expand_steps(const Call& call) {
+  const auto pair = Pair::of(call);
+  if (!pair || pair->second.out().pixels() == 0) return 0;
+  const std::int64_t between = pair->first.out().pixels() * pair->first.conv.depth();
+  return between / pair->second.out().pixels() + pair->second.conv.depth();
+}
+
 core::Result<std::shared_ptr<const Packed>> pack_blocked_expand(const Call& call, Isa isa) {
   return std::make_shared<const PairWeights>(blocked_kernels_for(isa), call);
 }

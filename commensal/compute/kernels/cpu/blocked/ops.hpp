@@ -19,6 +19,7 @@ Done blocked_conv(const Call& call, Outputs outputs, Workspace& ws);
 // Attributes of the second; the first one's "low", "high", "gate", "alpha", "beta" behind "first_".
 Types infer_blocked_expand(const Call& call);
 core::Result<std::shared_ptr<const Packed>> pack_blocked_expand(const Call& call, Isa isa);
+std::int64_t blocked_expand_steps(const Call& call);  // of both, for an output element
 Done blocked_expand(const Call& call, Outputs outputs, Workspace& ws);
 
 // channels.cpp: attributes "sources" and "channels": which input each channel comes from, and which
