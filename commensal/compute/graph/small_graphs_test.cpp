@@ -112,6 +112,18 @@ TEST(SmallGraphs, PoolMoreTapsThanAnIntCounts) {
   }
 }
 
+// Where a row of depth lies was divided by the channels of a group.
+TEST(SmallGraphs, ConvsWithoutChannelsAreTheirBias) {
+  for (const Ints& of : {Ints{0, 2}, Ints{4, 1}, Ints{4, 2}, Ints{32, 1}}) {
+    GraphMaker maker;
+    const ValueId x = maker.input({1, 0, 5, 5}), bias = maker.floats({of[0]}, 0.5f);
+    const ValueId y = maker.node("Conv", {x, maker.floats({of[0], 0, 3, 3}), bias},
+                                 with({{"group", of[1]}, {"pads", Ints(4, 1)}}));
+    maker.output(maker.node("GlobalAveragePool", {maker.node("Relu", {y})}));
+    expect_same(maker, {ones({1, 0, 5, 5})});
+  }
+}
+
 TEST(SmallGraphs, PoolsOfManyTapsAreInPieces) {
   for (const char* op : {"AveragePool", "MaxPool"}) {
     const GraphMaker blocked = pooled(op, 300, {1, 16, 400, 400}, Ints(4, 0));

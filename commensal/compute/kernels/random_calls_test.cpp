@@ -25,9 +25,9 @@ Tensor random_input(Draw& draw, std::string_view recipe) {
   const Blend blend = random_blend(draw);
   const std::int64_t most = draw.one_in(8) ? 40'000 : 300;
   if (recipe == "conv" || recipe == "pool") {
-    Ints dims = {draw.number(1, 3), draw.number(1, draw.one_in(2) ? 24 : 4)};
+    Ints dims = {draw.dimension(3), draw.dimension(draw.one_in(2) ? 24 : 4)};
     const std::int64_t spatial = draw.one_in(2) ? 2 : draw.number(1, 4);
-    for (std::int64_t i = 0; i < spatial; ++i) dims.push_back(draw.number(1, spatial > 2 ? 7 : 18));
+    for (std::int64_t i = 0; i < spatial; ++i) dims.push_back(draw.dimension(spatial > 2 ? 7 : 18));
     if (draw.one_in(3)) dims.back() = draw.number(15, 40);  // more than a vector
     return random_of(draw, draw.one_in(6) ? draw.of(kTypes) : DType::kFloat32, shape_of(dims),
                      blend);
@@ -37,14 +37,14 @@ Tensor random_input(Draw& draw, std::string_view recipe) {
       recipe == "attention") {
     Ints dims;
     const int rank = recipe == "recurrent" ? 3 : recipe == "grid" ? 4 : 2;
-    for (int i = 0; i < rank; ++i) dims.push_back(draw.number(1, 6));
+    for (int i = 0; i < rank; ++i) dims.push_back(draw.dimension(6));
     const DType dtype = draw.one_in(4) ? draw.of(kTypes) : DType::kFloat32;
     return random_of(draw, dtype, shape_of(dims), blend);
   }
   if (recipe == "code_product") {
     const tensor::Shape shape = draw.one_in(2)
                                     ? random_shape(draw, 2, 400)
-                                    : tensor::Shape{draw.number(1, 2), draw.number(1, 5),
+                                    : tensor::Shape{draw.dimension(2), draw.dimension(5),
                                                     draw.number(2, 9), draw.number(2, 9)};
     return random_of(draw, draw.one_in(2) ? DType::kUint8 : DType::kInt8, shape, Blend::kWild);
   }

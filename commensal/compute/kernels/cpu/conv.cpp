@@ -118,6 +118,7 @@ core::Result<bool> conv_served(const Call& call, std::span<Tensor> outputs, Work
   COMMENSAL_ASSIGN(shape_inference::Conv conv, shape_inference::conv_of(call));
   if (conv.dtype != tensor::DType::kFloat32) return false;
   if (outputs[0].elements() == 0) return true;
+  if (conv.group_channels() == 0) return false;  // no plane to read a row of depth from
   if (!may_transform) conv.winograd_tile = 0;
   std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
   if (ws.packed == nullptr) {

@@ -31,7 +31,7 @@ struct RandomWindow {
 };
 
 inline std::optional<Sample> random_conv(Draw& draw, const Tensor& x) {
-  if (x.shape().rank() < 3 || x.shape().elements() == 0) return std::nullopt;
+  if (x.shape().rank() < 3) return std::nullopt;
   RandomWindow window(draw, x);
   if (draw.one_in(2)) {  // the shapes of the Winograd clause, where there are 16 channels
     std::ranges::fill(window.kernel, 3);
@@ -40,13 +40,14 @@ inline std::optional<Sample> random_conv(Draw& draw, const Tensor& x) {
   }
   const std::int64_t channels = x.shape()[1];
   Ints groups = {1, 1};
+  if (channels == 0) groups.push_back(2);
   for (std::int64_t g = 1; g <= channels; ++g) {
     if (channels % g == 0) groups.push_back(g);
   }
   const std::int64_t group = draw.of(groups);
   const bool turned = draw.one_in(4);
-  Ints w = {group * draw.number(1, 5), channels / group};
-  if (turned) w = {channels, draw.number(1, 4)};
+  Ints w = {group * draw.dimension(5), channels / group};
+  if (turned) w = {channels, draw.dimension(4)};
   w.insert(w.end(), window.kernel.begin(), window.kernel.end());
   Sample made{turned ? "ConvTranspose" : "Conv",
               17,
@@ -80,7 +81,7 @@ inline std::optional<Sample> random_gemm(Draw& draw, const Tensor& x) {
   if (x.shape().rank() != 2) return std::nullopt;
   const std::int64_t ta = draw.number(0, 1), tb = draw.number(0, 1);
   const std::int64_t m = x.shape()[ta == 0 ? 0 : 1], k = x.shape()[ta == 0 ? 1 : 0];
-  const std::int64_t n = draw.one_in(4) ? draw.number(40, 70) : draw.number(1, 12);
+  const std::int64_t n = draw.one_in(4) ? draw.number(40, 70) : draw.dimension(12);
   Sample made{"Gemm",
               13,
               {x, random_weights(draw, x.dtype(), tb == 0 ? shape_of({k, n}) : shape_of({n, k}))},
@@ -102,7 +103,7 @@ inline std::optional<Sample> random_matmul(Draw& draw, const Tensor& x) {
   if (draw.one_in(3)) other.clear();
   for (auto& dim : other) dim = draw.one_in(3) ? 1 : dim;
   other.push_back(k);
-  if (other.size() > 1 || !draw.one_in(4)) other.push_back(draw.number(1, 50));
+  if (other.size() > 1 || !draw.one_in(4)) other.push_back(draw.dimension(50));
   return Sample{"MatMul", 13, {x, random_weights(draw, x.dtype(), shape_of(other))}};
 }
 
@@ -172,7 +173,7 @@ inline std::optional<Sample> random_quantised(Draw& draw, const Tensor& x) {
   }
   const std::int64_t k = x.shape()[x.shape().rank() - 1];
   const DType other = draw.one_in(2) ? DType::kUint8 : DType::kInt8;
-  const tensor::Shape right = {k, draw.number(1, 9)};
+  const tensor::Shape right = {k, draw.dimension(9)};
   return Sample{"MatMulInteger", 13, {x, random_of(draw, other, right, Blend::kWild), zero}};
 }
 
@@ -192,10 +193,10 @@ inline std::optional<Sample> random_resize(Draw& draw, const Tensor& x) {
 }
 
 inline std::optional<Sample> random_scatter(Draw& draw, const Tensor& x) {
-  if (x.shape().rank() == 0 || x.shape().elements() == 0) return std::nullopt;
+  if (x.shape().rank() == 0) return std::nullopt;
   const std::int64_t axis = random_axis(draw, x), dim = dim_at(x, axis);
   Ints dims = dims_of(x), places;
-  for (auto& each : dims) each = draw.number(1, each);
+  for (auto& each : dims) each = each == 0 ? 0 : draw.dimension(each);
   const tensor::Shape shape = shape_of(dims);
   for (std::int64_t i = 0; i < shape.elements(); ++i) places.push_back(draw.number(-dim, dim - 1));
   const Blend blend = random_blend(draw);
@@ -214,7 +215,7 @@ inline std::optional<Sample> random_code_product(Draw& draw, const Tensor& x) {
   const auto scale = [&] { return scalar_of(draw.real(0.01f, 0.2f)); };
   const auto zero = [&] { return random_of(draw, x.dtype(), {}, Blend::kWild); };
   if (x.shape().rank() == 2) {
-    const tensor::Shape right = {x.shape()[1], draw.number(1, 7)};
+    const tensor::Shape right = {x.shape()[1], draw.dimension(7)};
     const Tensor b = random_of(draw, x.dtype(), right, Blend::kWild);
     Sample made{"QLinearMatMul", 13, {x}};
     for (const Tensor& input : {scale(), zero(), b, scale(), zero(), scale(), zero()}) {
@@ -222,9 +223,9 @@ inline std::optional<Sample> random_code_product(Draw& draw, const Tensor& x) {
     }
     return made;
   }
-  if (x.shape().rank() != 4 || x.shape().elements() == 0) return std::nullopt;
+  if (x.shape().rank() != 4) return std::nullopt;
   const RandomWindow window(draw, x);
-  const tensor::Shape w = {draw.number(1, 4), x.shape()[1], window.kernel[0], window.kernel[1]};
+  const tensor::Shape w = {draw.dimension(4), x.shape()[1], window.kernel[0], window.kernel[1]};
   const Tensor weights = random_of(draw, x.dtype(), w, Blend::kWild);
   Sample made{draw.of({"ConvInteger", "QLinearConv"}), 10, {x}, window.attributes(true)};
   const Tensor x_scale = scale(), x_zero = zero(), w_zero = zero();

@@ -15,7 +15,7 @@ inline std::optional<Sample> random_einsum(Draw& draw, const Tensor& x) {
   constexpr std::string_view kLabels = "cAkbzi";
   std::array<std::int64_t, kLabels.size()> extents{};
   for (auto& extent : extents) extent = draw.one_in(3) ? draw.number(1, 40) : draw.number(1, 6);
-  if (draw.one_in(12)) extents[0] = 0;
+  if (draw.one_in(12)) extents[draw.one_in(2) ? 0 : 4] = 0;
   if (draw.one_in(8)) extents[1] = draw.number(500, 1100);
   Sample made{"Einsum", 12, {}};
   std::string equation, all;
@@ -55,7 +55,7 @@ inline std::optional<Sample> random_einsum(Draw& draw, const Tensor& x) {
 
 inline std::optional<Sample> random_grid(Draw& draw, const Tensor& x) {
   if (x.shape().rank() != 4) return std::nullopt;
-  const tensor::Shape shape = {x.shape()[0], draw.number(1, 5), draw.number(1, 5), 2};
+  const tensor::Shape shape = {x.shape()[0], draw.dimension(5), draw.dimension(5), 2};
   Sample made{"GridSample", 16, {x, random_of(draw, x.dtype(), shape, random_blend(draw))}};
   made.attributes.set("mode", std::string(draw.of({"bilinear", "nearest", "bicubic"})));
   made.attributes.set("padding_mode", std::string(draw.of({"zeros", "border", "reflection"})));
@@ -64,7 +64,7 @@ inline std::optional<Sample> random_grid(Draw& draw, const Tensor& x) {
 }
 
 inline std::optional<Sample> random_loss(Draw& draw, const Tensor& x) {
-  if (x.shape().rank() < 2 || x.shape().elements() == 0) return std::nullopt;
+  if (x.shape().rank() < 2 || x.shape()[1] == 0) return std::nullopt;
   Ints dims = dims_of(x), targets;
   const std::int64_t classes = dims[1];
   dims.erase(dims.begin() + 1);
@@ -111,7 +111,7 @@ inline std::optional<Sample> random_recurrent(Draw& draw, const Tensor& x) {
 
 inline std::optional<Sample> random_picking(Draw& draw, const Tensor& x) {
   if (x.shape().rank() == 0 || x.shape()[0] == 0) return std::nullopt;
-  const std::int64_t rows = x.shape()[0], count = draw.number(1, 4);
+  const std::int64_t rows = x.shape()[0], count = draw.dimension(4);
   Ints places;
   for (std::int64_t i = 0; i < count; ++i) places.push_back(draw.number(-rows, rows - 1));
   const Tensor at = Tensor::of<std::int64_t>({count, 1}, places);
@@ -143,7 +143,7 @@ inline std::optional<Sample> random_picking(Draw& draw, const Tensor& x) {
 /// Few queries or many, of one head of keys or several, with a mask, a cache and padding or
 /// without.
 inline std::optional<Sample> random_attention(Draw& draw, const Tensor& x) {
-  const std::int64_t batch = draw.number(1, 3), kv_heads = draw.number(1, 3);
+  const std::int64_t batch = draw.dimension(3), kv_heads = draw.number(1, 3);
   const std::int64_t heads = kv_heads * draw.number(1, 3);
   const std::int64_t queries = draw.number(0, 20), fresh = draw.number(0, draw.one_in(3) ? 70 : 9);
   const std::int64_t past = draw.one_in(3) ? draw.number(0, 9) : 0;

@@ -11,7 +11,7 @@ namespace commensal::kernels::testing {
 /// Of x's type: what x is drawn from says which.
 inline Tensor random_image(Draw& draw, const Tensor& x, int rank, std::int64_t most) {
   Ints dims;
-  for (int d = 0; d < rank; ++d) dims.push_back(draw.number(1, d == rank - 1 ? most : 6));
+  for (int d = 0; d < rank; ++d) dims.push_back(draw.dimension(d == rank - 1 ? most : 6));
   if (draw.one_in(3)) std::swap(dims[static_cast<std::size_t>(draw.number(0, rank - 1))], dims[0]);
   const Blend blend = random_blend(draw);
   return random_of(draw, x.dtype(), shape_of(dims), blend);
@@ -24,7 +24,7 @@ inline std::optional<Sample> random_resizing(Draw& draw, const Tensor& like) {
   for (int d = 0; d < x.shape().rank(); ++d) {
     if (draw.one_in(2)) continue;
     axes.push_back(draw.one_in(2) ? d : d - x.shape().rank());
-    sizes.push_back(draw.number(1, draw.one_in(3) ? 90 : 12));
+    sizes.push_back(draw.dimension(draw.one_in(3) ? 90 : 12));
     scales.push_back(draw.one_in(4) ? 1.0f : draw.one_in(3) ? 2.0f : draw.real(0.3f, 3));
   }
   for (std::size_t i = 0; i < 2 * axes.size(); ++i) {
@@ -60,7 +60,7 @@ inline std::optional<Sample> random_sampling(Draw& draw, const Tensor& like) {
   const Tensor x = random_image(draw, like, 2 + spatial, 20);
   if (draw.one_in(2)) {
     Ints grid = {x.shape()[0]};
-    for (int d = 0; d < spatial; ++d) grid.push_back(draw.number(1, spatial > 2 ? 5 : 12));
+    for (int d = 0; d < spatial; ++d) grid.push_back(draw.dimension(spatial > 2 ? 5 : 12));
     grid.push_back(spatial);
     const tensor::DType of_grid =
         draw.one_in(4) ? tensor::DType::kFloat64 : tensor::DType::kFloat32;
@@ -73,7 +73,7 @@ inline std::optional<Sample> random_sampling(Draw& draw, const Tensor& like) {
     return made;
   }
   if (spatial != 2) return std::nullopt;
-  const std::int64_t regions = draw.number(1, 4);
+  const std::int64_t regions = x.shape()[0] == 0 ? 0 : draw.dimension(4);
   const bool aligns = draw.one_in(2);
   std::vector<float> corners;
   Ints images;
@@ -119,10 +119,10 @@ inline std::optional<Sample> random_sampling(Draw& draw, const Tensor& like) {
 inline std::optional<Sample> random_bending(Draw& draw, const Tensor& like) {
   if (draw.one_in(3)) {
     const std::int64_t axes = draw.number(2, 3), batch = draw.number(0, 3);
-    Ints size = {batch, draw.number(1, 3)};
+    Ints size = {batch, draw.dimension(3)};
     const std::int64_t width = draw.one_in(8) ? 2500 : 70;
     for (std::int64_t d = 0; d < axes; ++d)
-      size.push_back(draw.number(1, d + 1 == axes ? width : 5));
+      size.push_back(draw.dimension(d + 1 == axes ? width : 5));
     const Blend blend = random_blend(draw);
     return Sample{"AffineGrid",
                   20,
@@ -130,7 +130,7 @@ inline std::optional<Sample> random_bending(Draw& draw, const Tensor& like) {
                   attributes_of({{"align_corners", draw.number(0, 1)}})};
   }
   const std::int64_t offsets = draw.number(1, 2), group = draw.number(1, 2);
-  const std::int64_t channels = offsets * group * draw.number(1, 3), batch = draw.number(1, 2);
+  const std::int64_t channels = offsets * group * draw.dimension(3), batch = draw.dimension(2);
   const tensor::Shape image = {batch, channels, draw.number(3, 8), draw.number(3, 20)};
   const Blend blend = random_blend(draw);
   const Tensor x = random_of(draw, like.dtype(), image, blend);
@@ -142,7 +142,7 @@ inline std::optional<Sample> random_bending(Draw& draw, const Tensor& like) {
     if (room < 0) return std::nullopt;
     out.push_back(room / window.strides[d] + 1);
   }
-  const std::int64_t taps = window.kernel[0] * window.kernel[1], rows = group * draw.number(1, 9);
+  const std::int64_t taps = window.kernel[0] * window.kernel[1], rows = group * draw.dimension(9);
   const auto plain = [&](const tensor::Shape& shape) {
     return random_weights(draw, x.dtype(), shape);
   };
@@ -178,7 +178,7 @@ inline std::optional<Sample> random_columns(Draw& draw, const Tensor& like) {
     blocks *= room / strides[d] + 1;
   }
   const Blend blend = random_blend(draw);
-  const tensor::Shape shape = {draw.number(1, 2), taps * draw.number(1, 3), blocks};
+  const tensor::Shape shape = {draw.dimension(2), taps * draw.dimension(3), blocks};
   if (shape.elements() > 20'000) return std::nullopt;
   return Sample{"Col2Im",
                 18,
@@ -188,6 +188,7 @@ inline std::optional<Sample> random_columns(Draw& draw, const Tensor& like) {
 
 inline std::optional<Sample> random_putting(Draw& draw, const Tensor& like) {
   const Tensor x = random_image(draw, like, static_cast<int>(draw.number(2, 4)), 40);
+  if (x.shape().elements() == 0) return std::nullopt;  // there are no places
   const Ints dims = dims_of(x);
   const auto places_in = [&](const tensor::Shape& shape, std::int64_t dim) {
     Ints made;
@@ -198,7 +199,7 @@ inline std::optional<Sample> random_putting(Draw& draw, const Tensor& like) {
   const std::int64_t axis = random_axis(draw, x);
   switch (draw.number(0, 3)) {
     case 0: {  // all dimensions but the last are named
-      Ints tuples = {draw.number(1, 9), draw.number(1, x.shape().rank())};
+      Ints tuples = {draw.dimension(9), draw.number(1, x.shape().rank())};
       const Tensor at = places_in(shape_of(tuples), *std::ranges::min_element(dims));
       if (draw.one_in(3)) return Sample{"GatherND", 13, {x, at}};
       Ints updates = {tuples[0]};
@@ -211,7 +212,7 @@ inline std::optional<Sample> random_putting(Draw& draw, const Tensor& like) {
     }
     case 1: {
       Ints fewer = dims;
-      for (auto& dim : fewer) dim = draw.number(1, dim);
+      for (auto& dim : fewer) dim = draw.dimension(dim);
       const Tensor at = places_in(shape_of(fewer), dim_at(x, axis));
       if (draw.one_in(2)) {
         return Sample{"GatherElements", 13, {x, at}, attributes_of({{"axis", axis}})};
@@ -223,7 +224,7 @@ inline std::optional<Sample> random_putting(Draw& draw, const Tensor& like) {
                     attributes_of({{"axis", axis}, {"reduction", join}})};
     }
     case 2: {
-      const Tensor at = places_in({draw.number(1, 5), draw.number(1, 5)}, dim_at(x, axis));
+      const Tensor at = places_in({draw.dimension(5), draw.dimension(5)}, dim_at(x, axis));
       return Sample{"Gather", 13, {x, at}, attributes_of({{"axis", axis}})};
     }
     default:

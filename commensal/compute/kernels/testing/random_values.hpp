@@ -32,6 +32,8 @@ class Draw {
     return least + static_cast<std::int64_t>(word() % static_cast<std::uint32_t>(most - least + 1));
   }
   bool one_in(std::int64_t n) { return number(1, n) == 1; }
+  /// Of [1, most], or 0: one in 25.
+  std::int64_t dimension(std::int64_t most) { return one_in(25) ? 0 : number(1, most); }
   float real(float least, float most) {
     return least + (most - least) * (static_cast<float>(word() >> 8) * 0x1p-24f);
   }
@@ -123,7 +125,7 @@ inline tensor::Shape random_shape(Draw& draw, int rank, std::int64_t most) {
   for (int i = 0; i < rank; ++i) {
     const std::int64_t room = std::max<std::int64_t>(most, 1);
     const std::int64_t largest = draw.one_in(3) ? room : std::min<std::int64_t>(room, 9);
-    dims.push_back(draw.one_in(25) ? 0 : draw.number(1, largest));
+    dims.push_back(draw.dimension(largest));
     most /= std::max<std::int64_t>(dims.back(), 1);
   }
   for (std::size_t i = dims.size(); i > 1; --i) {

@@ -6,6 +6,7 @@ namespace commensal::kernels::cpu {
 
 std::optional<ConvWay> way_of(const shape_inference::Conv& conv) {
   if (conv.window.rank != 2 || conv.window.out_elements() == 0) return std::nullopt;
+  if (conv.channels == 0 || conv.out_channels == 0) return std::nullopt;  // no blocks
   if (conv.winograd_tile != 0) return ConvWay::kWinograd;
   if (conv.group == 1) return ConvWay::kDirect;
   if (conv.group_channels() == 1 && conv.group_out_channels() == 1) return ConvWay::kDepthwise;
