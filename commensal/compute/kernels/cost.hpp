@@ -40,6 +40,24 @@ inline std::int64_t recurrence(const Call& call) {
   return w[1] / r[2] * (w[2] + r[2]);
 }
 
+/// Where the elements of a row, of a group or of all share facts: these are folded once, in a few
+/// passes, however many steps the judge has for one element alone. Of each element that comes in.
+inline std::int64_t passes(const Call& call) {
+  constexpr std::int64_t kPasses = 4;
+  std::int64_t made = 0;
+  for (const TensorType& output : call.outputs) made += output.shape.elements();
+  const std::int64_t read = call.in(0).shape().elements();
+  return kPasses * std::max<std::int64_t>(made == 0 ? 0 : (read + made - 1) / made, 1);
+}
+
+/// Of a batch normalisation: only one that trains folds anything.
+inline std::int64_t batch_norm(const Call& call) {
+  const bool trains = call.attributes->integer("training_mode", 0).value_or(0) != 0 ||
+                      call.output_count > 1 ||
+                      (call.opset < 7 && call.attributes->integer("is_test", 0).value_or(0) == 0);
+  return trains ? passes(call) : 0;
+}
+
 /// Of a pool: the taps of its window, along each axis as many as there are elements at most.
 inline std::int64_t window(const Call& call) {
   const tensor::Shape& x = call.in(0).shape();

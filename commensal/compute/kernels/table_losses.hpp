@@ -17,7 +17,7 @@ inline constexpr Operator kLossRows[] = {
      .judge = &ref::kReduceLogSumExp,
      .cpu = cpu::reduce_log_sum_exp, .batching = {batching::reduce}, .shaping = kSecond},
     {.name = "SoftmaxCrossEntropyLoss", .since = 12, .inputs = {2, 3}, .outputs_max = 2,
-     .kind = Kind::kReduction, .judge = &ref::kSoftmaxCrossEntropyLoss},
+     .kind = Kind::kReduction, .judge = &ref::kSoftmaxCrossEntropyLoss, .cost = cost::passes},
 };
 // clang-format on
 
