@@ -36,11 +36,11 @@ core::Result<bool> winograd_applies(const Call& call) {
 }
 
 core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Isa isa,
-                                                            bool may_transform) {
+                                                            bool may_transform, Room room) {
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   COMMENSAL_ASSIGN(const bool applies, winograd_applies(call));
-  return std::make_shared<const ConvWeights>(call.pulse, kernels_for(isa), call.in(1), group,
-                                             applies && may_transform);
+  return ConvWeights::of(call.pulse, kernels_for(isa), call.in(1), group, applies && may_transform,
+                         room);
 }
 
 core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
@@ -122,7 +122,7 @@ core::Result<bool> conv_served(const Call& call, std::span<Tensor> outputs, Work
   if (!may_transform) conv.winograd_tile = 0;
   std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
   if (ws.packed == nullptr) {
-    COMMENSAL_ASSIGN(made, weights_of(call, ws.isa, may_transform));
+    COMMENSAL_ASSIGN(made, weights_of(call, ws.isa, may_transform, Room(ws.arena)));
   }
   const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
   const bool suits = TapLayout::suits(conv.window);
@@ -152,7 +152,7 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
   }
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   if (group < 1 || call.in(1).shape()[0] % group != 0) return nullptr;  // infer will refuse it
-  return weights_of(call, isa, true);
+  return weights_of(call, isa, true, Room());
 }
 
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {

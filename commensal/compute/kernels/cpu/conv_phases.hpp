@@ -82,6 +82,12 @@ class PhaseWeights final : public Packed {
       }
     }
   }
+  /// What they take of memory, and of it while they are made.
+  static std::int64_t floats(const CpuKernels& kernels, const tensor::Shape& w,
+                             std::int64_t group) {
+    const std::int64_t depth = w.elements() / std::max<std::int64_t>(w[1] * group, 1);
+    return packed_rows_floats(kernels, w[1], depth) * group + 2 * w.elements();
+  }
   bool all_finite() const { return all_finite_; }
   Rows rows(std::size_t phase, std::int64_t depth, std::int64_t group) const {
     const std::int64_t floats = packed_rows_floats(kernels_, rows_, depth);

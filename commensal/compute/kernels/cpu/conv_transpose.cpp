@@ -278,7 +278,11 @@ core::Result<bool> served(const Call& call, std::span<Tensor> outputs, Workspace
   if (call.in(0).dtype() != tensor::DType::kFloat32) return false;
   COMMENSAL_ASSIGN(const ConvTranspose conv, shape_inference::conv_transpose_of(call));
   std::shared_ptr<const Packed> made;  // where the weights are not constant
+  std::shared_ptr<float> counted;      // in the arena, which bounds what they take beside it
   if (ws.packed == nullptr) {
+    COMMENSAL_ASSIGN(
+        counted, floats_from(ws.arena, PhaseWeights::floats(kernels_for(ws.isa), call.in(1).shape(),
+                                                            conv.group)));
     COMMENSAL_ASSIGN(made, pack_conv_transpose(call, ws.isa));
   }
   const auto* weights =

@@ -25,26 +25,42 @@ bool are_finite(Pulse& pulse, std::span<const float> all) {
 }  // namespace
 
 ConvWeights::ConvWeights(Pulse& pulse, const CpuKernels& kernels, const Tensor& weights,
-                         std::int64_t group, bool winograd_applies)
+                         std::int64_t group, bool winograd_applies, Room room)
     : kernels_(kernels),
       weights_(weights.read_once()),
       group_(group),
       taps_(weights.shape().elements(2, weights.shape().rank())),
-      all_finite_(are_finite(pulse, weights_.data<float>())) {
+      all_finite_(are_finite(pulse, weights_.data<float>())),
+      room_(room) {
   const std::int64_t depth = winograd_applies ? group_channels() : taps_ * group_channels();
   group_floats_ = packed_rows_floats(kernels, out_channels() / group, depth);
-  if (!winograd_applies) pack_direct(pulse);
 }
 
-void ConvWeights::pack_direct(Pulse& pulse) {
-  direct_ = std::make_unique<AlignedFloats>(group_floats_ * group_);
+core::Result<std::shared_ptr<const ConvWeights>> ConvWeights::of(Pulse& pulse,
+                                                                 const CpuKernels& kernels,
+                                                                 const Tensor& weights,
+                                                                 std::int64_t group,
+                                                                 bool winograd_applies, Room room) {
+  const std::shared_ptr<ConvWeights> made(
+      new ConvWeights(pulse, kernels, weights, group, winograd_applies, room));
+  if (!winograd_applies) COMMENSAL_TRY(made->pack_direct(pulse));
+  return made;
+}
+
+core::Result<void> ConvWeights::pack_direct(Pulse& pulse) {
+  COMMENSAL_ASSIGN(direct_, room_.floats(group_floats_ * group_));
   const std::int64_t rows = out_channels() / group_, channels = group_channels();
   const std::int64_t height = kernels_.tile_rows, depth = taps_ * channels;
   const float* from = plain();
+  for (std::int64_t g = 0; g < group_ && rows % height != 0; ++g) {  // what lies below the last row
+    std::fill_n(direct_.get() + g * group_floats_ + rows / height * height * depth, height * depth,
+                0.0f);
+    pulse(height * depth / 8);
+  }
   for (std::int64_t o = 0; o < out_channels(); ++o) {
     const std::int64_t row = o % rows;
     float* const to =
-        direct_->data() + o / rows * group_floats_ + row / height * height * depth + row % height;
+        direct_.get() + o / rows * group_floats_ + row / height * height * depth + row % height;
     for (std::int64_t c = 0; c < channels; ++c) {
       pulse(2 * taps_);
       for (std::int64_t tap = 0; tap < taps_; ++tap) {
@@ -52,11 +68,12 @@ void ConvWeights::pack_direct(Pulse& pulse) {
       }
     }
   }
+  return {};
 }
 
 Rows ConvWeights::group_rows(std::int64_t group) const {
   const std::int64_t height = kernels_.tile_rows;
-  return {direct_->data() + group * group_floats_, taps_ * group_channels() * height, height};
+  return {direct_.get() + group * group_floats_, taps_ * group_channels() * height, height};
 }
 
 void ConvWeights::transform(int tile, float* to, ThreadPool& threads) const {
@@ -70,6 +87,10 @@ void ConvWeights::transform(int tile, float* to, ThreadPool& threads) const {
                                .out = to + first * channels,
                                .point_step = group_floats_};
     Pulse pulse(&threads);
+    for (int p = 0; p < (tile + 2) * (tile + 2) && filters.rows < height; ++p) {
+      std::fill_n(filters.out + p * group_floats_, height * channels, 0.0f);
+      pulse(height * channels / 8);
+    }
     for (std::int64_t c = 0; c < channels; ++c, filters.from += 9, filters.out += height) {
       pulse(16 * height);
       kernels.filters(filters);
@@ -77,14 +98,15 @@ void ConvWeights::transform(int tile, float* to, ThreadPool& threads) const {
   });
 }
 
-Rows ConvWeights::point_rows(int tile, int point, ThreadPool& threads) const {
+core::Result<Rows> ConvWeights::point_rows(int tile, int point, ThreadPool& threads) const {
   Transformed& made = winograd_[tile == 4 ? 1 : 0];
   std::call_once(made.once, [&] {
-    made.filters = std::make_unique<AlignedFloats>(group_floats_ * (tile + 2) * (tile + 2));
-    transform(tile, made.filters->data(), threads);
+    made.filters = room_.floats(group_floats_ * (tile + 2) * (tile + 2));
+    if (made.filters) transform(tile, made.filters->get(), threads);
   });
+  if (!made.filters) return tl::unexpected(made.filters.error());
   const std::int64_t height = kernels_.tile_rows;
-  return {made.filters->data() + point * group_floats_, group_channels() * height, height};
+  return Rows{made.filters->get() + point * group_floats_, group_channels() * height, height};
 }
 
 }  // namespace commensal::kernels::cpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <commensal/compute/kernels/cpu/aligned.hpp>
 #include <commensal/compute/kernels/cpu/product.hpp>
+#include <commensal/compute/kernels/cpu/room.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 #include <mutex>
 
@@ -15,18 +15,25 @@ namespace commensal::kernels::cpu {
 class ConvWeights final : public Packed {
  public:
   /// `weights`: [O, C/group, K...] of binary32; it is kept (a Tensor shares its memory).
-  ConvWeights(Pulse& pulse, const CpuKernels& kernels, const Tensor& weights, std::int64_t group,
-              bool winograd_applies);
+  /// Error: kResourceExhausted.
+  static core::Result<std::shared_ptr<const ConvWeights>> of(Pulse& pulse,
+                                                             const CpuKernels& kernels,
+                                                             const Tensor& weights,
+                                                             std::int64_t group,
+                                                             bool winograd_applies, Room room);
 
   bool all_finite() const { return all_finite_; }
   const float* plain() const { return weights_.data<float>().data(); }
   /// The left matrix of a group: row o, depth (tap * C/group + c). Not where Winograd applies.
   Rows group_rows(std::int64_t group) const;
   /// The left matrix of a transformed point: row o, depth c. `tile` is 2 or 4.
-  Rows point_rows(int tile, int point, ThreadPool& threads) const;
+  /// Error: kResourceExhausted.
+  core::Result<Rows> point_rows(int tile, int point, ThreadPool& threads) const;
 
  private:
-  void pack_direct(Pulse& pulse);
+  ConvWeights(Pulse& pulse, const CpuKernels& kernels, const Tensor& weights, std::int64_t group,
+              bool winograd_applies, Room room);
+  core::Result<void> pack_direct(Pulse& pulse);
   void transform(int tile, float* to, ThreadPool& threads) const;
   std::int64_t out_channels() const { return weights_.shape()[0]; }
   std::int64_t group_channels() const { return weights_.shape()[1]; }
@@ -37,11 +44,12 @@ class ConvWeights final : public Packed {
   std::int64_t taps_;
   bool all_finite_;
   std::int64_t group_floats_ = 0;  // of a group in direct_, of a point in winograd_
-  std::unique_ptr<AlignedFloats> direct_;
+  Room room_;
+  std::shared_ptr<float> direct_;
 
   struct Transformed {
     std::once_flag once;
-    std::unique_ptr<AlignedFloats> filters;
+    core::Result<std::shared_ptr<float>> filters = nullptr;
   };
   mutable Transformed winograd_[2];  // F(2x2), F(4x4)
 };

@@ -22,6 +22,7 @@ class PackedFloats {
     if (store != nullptr) store->keep({made->data(), static_cast<std::size_t>(count)});
     kept_ = std::shared_ptr<const float>(made, made->data());
   }
+  explicit PackedFloats(std::shared_ptr<const float> made) : kept_(std::move(made)) {}
   const float* data() const { return kept_.get(); }
 
  private:

@@ -189,6 +189,10 @@ PackedColumns::PackedColumns(Pulse& pulse, const CpuKernels& kernels, const floa
         pack_columns(pulse, kernels, from, depth, columns, step, column_step, to);
       }) {}
 
+PackedColumns::PackedColumns(const CpuKernels& kernels, std::int64_t depth,
+                             std::shared_ptr<const float> panels)
+    : tile_columns_(kernels.tile_columns), depth_(depth), panels_(std::move(panels)) {}
+
 Columns PackedColumns::block(std::int64_t k, std::int64_t, std::int64_t column, int, float*) const {
   return {panels_.data() + column * depth_ + k * tile_columns_, tile_columns_};
 }

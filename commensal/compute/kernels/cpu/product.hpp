@@ -91,6 +91,8 @@ class PackedColumns final : public ConstantColumns {
   PackedColumns(Pulse& pulse, const CpuKernels& kernels, const float* from, std::int64_t depth,
                 std::int64_t columns, std::int64_t step, std::int64_t column_step,
                 PackStore* store = nullptr);
+  /// Out of what pack_columns wrote to `panels`.
+  PackedColumns(const CpuKernels& kernels, std::int64_t depth, std::shared_ptr<const float> panels);
   Columns block(std::int64_t k, std::int64_t depth, std::int64_t column, int columns,
                 float* scratch) const override;
 

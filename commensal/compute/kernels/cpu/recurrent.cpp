@@ -4,6 +4,7 @@
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/cpu/recurrent_layer.hpp>
+#include <commensal/compute/kernels/cpu/room.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <cstring>
@@ -23,39 +24,49 @@ struct PackedLayer final : Packed {
 };
 
 /// The elements of one direction's W or R, widened into `wide` where they are of 16 bits.
-const float* weights_of(const Call& call, Isa isa, Input input, std::int64_t d,
-                        std::unique_ptr<AlignedFloats>& wide) {
+core::Result<const float*> weights_of(const Call& call, Isa isa, Input input, std::int64_t d,
+                                      const Room& room, std::shared_ptr<float>& wide) {
   const Tensor& all = call.in(input);
   const std::int64_t count = all.shape().elements(1, 3);
   if (!is_half(all.dtype())) return all.data<float>().data() + d * count;
   const HalfKernels halves = half_kernels_for(isa, all.dtype());
-  if (wide == nullptr) wide = std::make_unique<AlignedFloats>(count);
+  if (wide == nullptr) {
+    COMMENSAL_ASSIGN(wide, room.floats(count));
+  }
   constexpr std::int64_t kPiece = 1 << 14;
   for (std::int64_t at = 0; at < count; at += kPiece) {
     const std::int64_t part = std::min(kPiece, count - at);
-    halves.widen(half_bits(all) + d * count + at, wide->data() + at, part);
+    halves.widen(half_bits(all) + d * count + at, wide.get() + at, part);
     call.pulse(part);
   }
-  return wide->data();
+  return wide.get();
 }
 
-std::shared_ptr<const PackedLayer> packed_layer(const Call& call, Cell cell, Isa isa) {
+/// Error: kResourceExhausted.
+core::Result<std::shared_ptr<const PackedLayer>> packed_layer(const Call& call, Cell cell, Isa isa,
+                                                              const Room& room) {
   const tensor::Shape &w = call.in(kW).shape(), &r = call.in(kR).shape();
   const std::int64_t rows = w[1], width = w[2], units = r[2];
   const CpuKernels& kernels = kernels_for(isa);
   auto made = std::make_shared<PackedLayer>();
-  const auto columns = [&](const float* from, std::int64_t depth, std::int64_t count) {
-    return PackedColumns(call.pulse, kernels, from, depth, count, 1, depth);
+  const auto columns = [&](const float* from, std::int64_t depth,
+                           std::int64_t count) -> core::Result<PackedColumns> {
+    COMMENSAL_ASSIGN(const auto panels,
+                     room.floats(packed_columns_elements(kernels, depth, count)));
+    pack_columns(call.pulse, kernels, from, depth, count, 1, depth, panels.get());
+    return PackedColumns(kernels, depth, panels);
   };
-  std::unique_ptr<AlignedFloats> wide_w, wide_r;
+  std::shared_ptr<float> wide_w, wide_r;
   for (std::int64_t d = 0; d < w[0]; ++d) {
-    const float* const of_x = weights_of(call, isa, kW, d, wide_w);
-    const float* const of_h = weights_of(call, isa, kR, d, wide_r);
+    COMMENSAL_ASSIGN(const float* const of_x, weights_of(call, isa, kW, d, room, wide_w));
+    COMMENSAL_ASSIGN(const float* const of_h, weights_of(call, isa, kR, d, room, wide_r));
     const std::int64_t apart = cell == Cell::kGru ? units : 0;
-    Direction one{columns(of_x, width, rows), columns(of_h, units, rows - apart), nullptr};
+    COMMENSAL_ASSIGN(PackedColumns input, columns(of_x, width, rows));
+    COMMENSAL_ASSIGN(PackedColumns hidden, columns(of_h, units, rows - apart));
+    Direction one{std::move(input), std::move(hidden), nullptr};
     if (apart > 0) {
-      one.candidate =
-          std::make_unique<PackedColumns>(columns(of_h + (rows - apart) * units, units, apart));
+      COMMENSAL_ASSIGN(PackedColumns last, columns(of_h + (rows - apart) * units, units, apart));
+      one.candidate = std::make_unique<PackedColumns>(std::move(last));
     }
     made->directions.push_back(std::move(one));
   }
@@ -73,7 +84,7 @@ core::Result<std::shared_ptr<const Packed>> pack(const Call& call, Cell cell, Is
   const std::int64_t rows = gates_of(cell) * r[2];
   if (w[0] != r[0] || w[1] != rows || r[1] != rows || w.elements() == 0 || r.elements() == 0)
     return nullptr;
-  return packed_layer(call, cell, isa);
+  return packed_layer(call, cell, isa, Room());
 }
 
 /// One direction of a call. Rows of states are in the order of Moments.
@@ -324,7 +335,9 @@ class Run {
 core::Result<void> run(const Call& call, std::span<Tensor> outputs, Workspace& ws,
                        const Setting& setting) {
   std::shared_ptr<const PackedLayer> made;  // where the weights are not constant
-  if (ws.packed == nullptr) made = packed_layer(call, setting.cell, ws.isa);
+  if (ws.packed == nullptr) {
+    COMMENSAL_ASSIGN(made, packed_layer(call, setting.cell, ws.isa, Room(ws.arena)));
+  }
   const auto& packed = ws.packed == nullptr ? *made : static_cast<const PackedLayer&>(*ws.packed);
   const Moments moments(setting, call);
   const Elements elements(call, ws.isa);

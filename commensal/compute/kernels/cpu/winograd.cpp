@@ -110,10 +110,9 @@ class Winograd {
     columns.reserve(static_cast<std::size_t>(points_));
     for (int p = 0; p < points_; ++p) {
       columns.emplace_back(kernels_, inputs_.get() + p * input_step_, pitch_, 1, true);
-      products.push_back({.a = weights_.point_rows(side_, p, ws_.threads),
-                          .b = &columns.back(),
-                          .c = sums_.get() + p * sum_step_,
-                          .c_step = pitch_});
+      COMMENSAL_ASSIGN(const Rows filters, weights_.point_rows(side_, p, ws_.threads));
+      products.push_back(
+          {.a = filters, .b = &columns.back(), .c = sums_.get() + p * sum_step_, .c_step = pitch_});
     }
     return multiply(
         {.rows = conv_.out_channels, .depth = conv_.channels, .columns = tiles, .finish = false},

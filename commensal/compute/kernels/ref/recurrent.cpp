@@ -7,6 +7,7 @@
 #include <commensal/compute/kernels/ref/chain.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/recurrent_activation.hpp>
+#include <commensal/compute/kernels/ref/recurrent_inputs.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/checks.hpp>
 
@@ -50,31 +51,11 @@ struct Layer {
   float clipped(float x) const { return math::minimum<Lane>(math::maximum<Lane>(x, -clip), clip); }
 };
 
-// The inputs, widened; absent ones are empty.
-struct Weights {
-  std::array<Floats1, 8> input;
-
-  explicit Weights(const Call& call) {
-    for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
-      if (i == kLengths || !call.has(i)) continue;
-      Floats1& wide = input[static_cast<std::size_t>(i)];
-      wide.reserve(static_cast<std::size_t>(call.in(i).elements()));  // moving it takes long
-      visit(Floats32{}, call.in(0).dtype(), [&]<class T>() {
-        for (const T stored : paced<T>(call, i)) wide.push_back(load(stored));
-      });
-    }
-  }
-  const float* at(Input which, std::int64_t index) const { return input[which].data() + index; }
-  float or_zero(Input which, std::int64_t index) const {
-    return input[which].empty() ? 0.0f : *at(which, index);
-  }
-};
-
 // One direction of one item of the batch.
 struct State {
   Pulse& pulse;
   const Layer& layer;
-  const Weights& weights;
+  const RecurrentInputs& weights;
   std::int64_t d = 0, gates = 1;
   Floats1 h, c;
 
@@ -82,11 +63,12 @@ struct State {
     return (d * gates + gate) * layer.hidden + unit;
   }
   float of_input(const float* x, std::int64_t gate, std::int64_t unit) const {
-    return chain(pulse, 0.0f, x, 1, weights.at(kW, row(gate, unit) * layer.width), 1, layer.width);
+    return chain(pulse, 0.0f, x, 1, weights.at(kW, row(gate, unit) * layer.width, layer.width), 1,
+                 layer.width);
   }
   float of_hidden(float acc, const Floats1& from, std::int64_t gate, std::int64_t unit) const {
-    return chain(pulse, acc, from.data(), 1, weights.at(kR, row(gate, unit) * layer.hidden), 1,
-                 layer.hidden);
+    return chain(pulse, acc, from.data(), 1,
+                 weights.at(kR, row(gate, unit) * layer.hidden, layer.hidden), 1, layer.hidden);
   }
   float input_bias(std::int64_t gate, std::int64_t unit) const {
     return weights.or_zero(kB, (2 * d * gates + gate) * layer.hidden + unit);
@@ -150,8 +132,8 @@ struct LstmCell {
   static float gate(const State& s, const float* x, std::int64_t gate, std::int64_t unit,
                     float cell) {
     const float sum = s.sum(x, s.h, gate, unit);
-    if (s.weights.input[kPeephole].empty()) return s.activated(0, sum);
-    const float peephole = *s.weights.at(kPeephole, (s.d * 3 + gate) * s.layer.hidden + unit);
+    if (!s.weights.has(kPeephole)) return s.activated(0, sum);
+    const float peephole = s.weights.or_zero(kPeephole, (s.d * 3 + gate) * s.layer.hidden + unit);
     return s.activated(0, step(peephole, cell, sum));
   }
   static void step_of(State& s, const float* x) {
@@ -280,7 +262,8 @@ struct RecurrentPlan {
     return made;
   }
 
-  State begin(const Call& call, const Weights& weights, std::int64_t d, std::int64_t b) const {
+  State begin(const Call& call, const RecurrentInputs& weights, std::int64_t d,
+              std::int64_t b) const {
     State state{call.pulse, layer, weights, d, Cell::kGates, {}, {}};
     for (std::int64_t u = 0; u < layer.hidden; ++u) {
       state.h.push_back(weights.or_zero(kHidden, layer.state_at(d, b) + u));
@@ -289,7 +272,8 @@ struct RecurrentPlan {
     return state;
   }
   void step_at(State& state, std::int64_t b, std::int64_t s) const {
-    Cell::step_of(state, state.weights.at(kX, layer.x_at(layer.moment(state.d, b, s), b)));
+    Cell::step_of(state,
+                  state.weights.at(kX, layer.x_at(layer.moment(state.d, b, s), b), layer.width));
   }
 
   Place place_of(int output, std::int64_t index) const {
@@ -316,7 +300,7 @@ struct RecurrentPlan {
 
   Scalar element(const Call& call, int output, std::int64_t index) const {
     const Place place = place_of(output, index);
-    const Weights weights(call);
+    const RecurrentInputs weights(call);
     State state = begin(call, weights, place.d, place.b);
     for (std::int64_t s = 0; !place.padding && s < place.steps; ++s) step_at(state, place.b, s);
     const Floats1& from = output == 2 ? state.c : state.h;
@@ -375,7 +359,7 @@ struct RecurrentPlan {
     put(2, layer.state_at(d, b), state.c);
   }
   void run(const Call& call, std::span<Tensor> made) const {
-    const Weights weights(call);
+    const RecurrentInputs weights(call);
     visit(Floats32{}, dtype, [&]<class T>() {
       for (std::int64_t d = 0; d < layer.directions; ++d) {
         for (std::int64_t b = 0; b < layer.batch; ++b)

@@ -36,6 +36,13 @@ class ConvCodes final : public Packed {
     }
   }
 
+  /// What they take of memory, and of it while they are made.
+  static std::int64_t floats(const shape_inference::Conv& conv, Isa isa) {
+    const LeftLayout layout{&code_kernels_for(isa),
+                            conv.window.taps() * words_of(conv.group_channels())};
+    return layout.floats(conv.group_out_channels()) * conv.group + conv.out_channels +
+           2 * layout.panel_floats();
+  }
   const LeftLayout& layout() const { return layout_; }
   const float* panels(std::int64_t group) const {
     return panels_.data() + group * layout_.floats(rows_);
@@ -208,6 +215,9 @@ core::Result<void> conv(const Call& call, const CodeRoles& roles, KernelFn plain
   if (ws.packed != nullptr) {
     return direct(call, roles, codes, static_cast<const ConvCodes&>(*ws.packed), ends, ws);
   }
+  // In the arena, which bounds what they take beside it.
+  COMMENSAL_ASSIGN(const auto counted,
+                   floats_from(ws.arena, ConvCodes::floats(codes.conv, ws.isa)));
   const ConvCodes made(call.in(roles.b.codes), codes.conv.group, ws.isa);
   return direct(call, roles, codes, made, ends, ws);
 }
