@@ -313,6 +313,9 @@ Result<void> Program::run_kernel(std::size_t index, Frame& frame, InPlace::Memor
     step.call.memo.keep_for_a_run();
     COMMENSAL_ASSIGN(codes, kernels::StringCodes::of(*node.op, step.call));
     step.call.inputs = codes->inputs();
+    if (const std::int64_t ops = ops_of_inference(*node.op, step.call); ops > 0) {
+      COMMENSAL_TRY(machine.control.begin(ops));
+    }
     COMMENSAL_ASSIGN(step.call.outputs, node.op->judge->infer(step.call));
   }
   COMMENSAL_TRY(run_call(index, frame, memory, machine));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/compute/graph/work.hpp>
+#include <commensal/compute/kernels/cost.hpp>
 #include <limits>
 
 namespace commensal::graph {
@@ -32,6 +33,7 @@ std::int64_t steps_of_element(const Operator& op, const Call& call, int output,
 
 // The steps of one output's element, 0 where it is no reduction.
 std::int64_t steps_of(const Operator& op, const Call& call, int output, std::int64_t elements) {
+  if (kernels::cost::is_of_inference(op.cost)) return 0;
   if (op.cost != nullptr) return op.cost(call);
   return op.judge->steps != nullptr ? steps_of_element(op, call, output, elements) : 0;
 }
@@ -62,6 +64,10 @@ Work work_of(const Operator& op, const Call& call) {
     work.ops = plus(work.ops, times(elements, steps > 0 ? times(2, steps) : 1));
   }
   return work;
+}
+
+std::int64_t ops_of_inference(const Operator& op, const Call& call) {
+  return kernels::cost::is_of_inference(op.cost) ? times(2, op.cost(call)) : 0;
 }
 
 }  // namespace commensal::graph

@@ -13,4 +13,8 @@ struct Work {
 };
 Work work_of(const kernels::Operator& op, const kernels::Call& call);
 
+/// What inference computes before there are outputs, in operations, beside what work_of says: of
+/// operators whose outputs' types are known only once they are made.
+std::int64_t ops_of_inference(const kernels::Operator& op, const kernels::Call& call);
+
 }  // namespace commensal::graph

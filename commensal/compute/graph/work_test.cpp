@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/compute/graph/work.hpp>
 
 namespace commensal::graph {
@@ -70,6 +72,28 @@ TEST(Work, OfConvolutionsInBlocksIsThatOfTheirChannels) {
   same.set("group", std::int64_t{24});
   EXPECT_EQ(ops_of(pair, {{1, 1, 8, 8, 16}, {24, 16, 1, 1}, {24, 1, 3, 3}}, same),
             2 * 24 * 64 * (16 + 9));
+}
+
+// The fault: to find out what it selects, NonMaxSuppression compared all boxes before anything was
+// charged, and counted as few operations as it has outputs.
+TEST(Work, OfNonMaxSuppressionIsChargedBeforeItIsInferred) {
+  constexpr std::int64_t kBoxes = 3000;
+  std::vector<float> corners;
+  for (std::int64_t i = 0; i < kBoxes; ++i) {
+    const auto at = static_cast<float>(2 * i);
+    corners.insert(corners.end(), {at, 0, at + 1, 1});
+  }
+  testing::GraphMaker maker;
+  const ValueId boxes = maker.input({1, kBoxes, 4}), scores = maker.input({1, 1, kBoxes});
+  maker.output(maker.node("NonMaxSuppression", {boxes, scores, maker.integers({kBoxes})}));
+  const Tensor inputs[] = {
+      Tensor::of<float>({1, kBoxes, 4}, corners),
+      Tensor::of<float>({1, 1, kBoxes}, std::vector<float>(static_cast<std::size_t>(kBoxes), 1))};
+  Session session = *Session::create(maker.finish(), {});
+  const auto refused = session.run(inputs, {.ops_max = kBoxes * kBoxes});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, core::ErrorCode::kOverBudget) << refused.error().message;
+  EXPECT_TRUE(session.run(inputs, {.ops_max = 3 * kBoxes * kBoxes}));
 }
 
 }  // namespace

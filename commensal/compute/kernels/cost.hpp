@@ -6,7 +6,8 @@
 #include <limits>
 #include <utility>
 
-/// What rows name in column `cost`: the steps of an output element, from the inputs' shapes.
+/// What rows name in column `cost`: the steps of an output element, from the inputs' shapes; or,
+/// where is_of_inference() says so, those of all that inferring the outputs' types computes.
 namespace commensal::kernels::cost {
 
 /// Of a convolution, W being input 1: its input channels times the taps, those in the padding
@@ -68,5 +69,22 @@ inline std::int64_t window(const Call& call) {
     taps *= std::min((*kernel)[d], x[static_cast<int>(d) + 2]);
   return taps;
 }
+
+/// Of NonMaxSuppression, scores and how many may be taken of a class being inputs 1 and 2: each box
+/// is put in its order, and compared with those taken before, all by inference.
+inline std::int64_t overlaps(const Call& call) {
+  constexpr std::int64_t kStepsToOrder = 16;
+  std::int64_t most = 0;
+  if (!call.has(1) || call.in(1).shape().rank() != 3) return 0;  // infer refuses it
+  const std::int64_t boxes = call.in(1).elements(), in_class = call.in(1).shape()[2];
+  if (call.has(2) && call.in(2).dtype() == tensor::DType::kInt64 && call.in(2).elements() == 1) {
+    most = std::clamp<std::int64_t>(call.in(2).data<std::int64_t>()[0], 0, in_class);
+  }
+  std::int64_t steps = 0;
+  return __builtin_mul_overflow(boxes, most + kStepsToOrder, &steps)
+             ? std::numeric_limits<std::int64_t>::max()
+             : steps;
+}
+inline bool is_of_inference(CostFn cost) { return cost == overlaps; }
 
 }  // namespace commensal::kernels::cost

@@ -27,7 +27,7 @@ inline constexpr Operator kIndexingRows[] = {
     {.name = "MaxUnpool", .since = 9, .inputs = {2, 3}, .kind = Kind::kReduction,
      .judge = &ref::kMaxUnpool},
     {.name = "NonMaxSuppression", .since = 10, .inputs = {2, 5}, .kind = Kind::kReduction,
-     .judge = &ref::kNonMaxSuppression},
+     .judge = &ref::kNonMaxSuppression, .cost = cost::overlaps},
     {.name = "NonZero", .since = 9, .kind = Kind::kReduction, .judge = &ref::kNonZero},
     {.name = "OneHot", .since = 9, .inputs = {3, 3}, .kind = Kind::kMovement,
      .judge = &ref::kOneHot, .strings = Strings::kCodes, .codes = {kThird, kFirst},
