@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/batching.hpp>
 #include <commensal/compute/graph/place_of.hpp>
 #include <commensal/compute/graph/work.hpp>
@@ -40,13 +39,16 @@ struct Fact {
   bool depends_on_rows() const { return wild || !marks.empty(); }
 };
 
-/// Gives up after so many pieces of work.
+/// Gives up after so many pieces of work, or when `host`, if there is one, says so.
 class Patience final : public core::Pacer {
  public:
+  explicit Patience(core::Pacer* host) : host_(host) {}
   bool pace(std::int64_t) override { return true; }
-  bool yield() override { return --left_ > 0; }
+  bool yield() override { return --left_ > 0 && (host_ == nullptr || host_->yield()); }
+  bool is_spent() const { return left_ <= 0; }
 
  private:
+  core::Pacer* const host_;
   std::int64_t left_ = kPiecesMax;
 };
 
@@ -54,11 +56,14 @@ class Analysis {
  public:
   explicit Analysis(const Graph& graph) : graph_(graph), facts_(graph.values.size()) {}
 
-  std::string objection(std::span<const TensorType> request) {
-    Patience patience;
+  /// None: `host` said no.
+  std::optional<std::string> objection(std::span<const TensorType> request, core::Pacer* host) {
+    Patience patience(host);
     const kernels::ThreadPool::Burst burst(one_, &patience);
-    const auto judged = kernels::unless_stopped([&] { return look(request); });
-    return judged ? *judged : "the model takes too long to be judged";
+    auto judged = kernels::unless_stopped([&] { return look(request); });
+    if (judged) return *std::move(judged);
+    if (!patience.is_spent()) return std::nullopt;
+    return "the model takes too long to be judged";
   }
 
  private:
@@ -67,7 +72,10 @@ class Analysis {
       if (auto why = declare_input(graph_.inputs[i], request[i]); !why.empty()) return why;
     }
     for (const auto& [id, value] : graph_.initialisers) fact(id).values.fill(value);
-    for (const Node& node : graph_.nodes) {
+    constexpr std::size_t kNodesAYield = 16;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (i % kNodesAYield == 0) one_.yield();
+      const Node& node = graph_.nodes[i];
       if (auto why = step(node); !why.empty()) return fmt::format("{} {}", place_of(node), why);
     }
     for (const ValueId id : graph_.outputs) {
@@ -143,11 +151,17 @@ class Analysis {
     return call;
   }
 
+  std::string charge(std::int64_t ops) {
+    ops_left_ -= std::min(ops, kOpsMax);
+    return ops_left_ <= 0 ? "is too large a constant to be judged" : std::string();
+  }
+
   // Computes what no input's elements decide.
   std::string static_step(const Node& node, bool differs) {
     for (std::size_t t = 0; t < kRows.size(); ++t) {
       std::vector<const Tensor*> arguments;
       Call call = call_of(node, t, arguments);
+      if (auto why = charge(ops_of_inference(*node.op, call)); !why.empty()) return why;
       auto types = node.op->judge->infer(call);
       if (!types) return types.error().message;
       call.outputs = *std::move(types);
@@ -155,8 +169,7 @@ class Analysis {
         if (type.dtype == tensor::DType::kUndefined) return "has a shape that data decide";
         if (type.dtype == tensor::DType::kString) return "makes strings";
       }
-      ops_left_ -= std::min(work_of(*node.op, call).ops, kOpsMax);
-      if (ops_left_ <= 0) return "is too large a constant to be judged";
+      if (auto why = charge(work_of(*node.op, call).ops); !why.empty()) return why;
       auto allocated = kernels::allocate_outputs(call, arena_);
       if (!allocated) return allocated.error().message;
       std::vector<Tensor>& outputs = *allocated;
@@ -297,12 +310,27 @@ class Analysis {
 
 }  // namespace
 
-std::string batching_objection(const Graph& graph, std::span<const TensorType> request) {
+namespace {
+
+std::optional<std::string> objection(const Graph& graph, std::span<const TensorType> request,
+                                     core::Pacer* host) {
   if (graph.inputs.empty()) return "the model has no inputs";
   if (request.size() != graph.inputs.size()) {
     return fmt::format("{} inputs, expected {}", request.size(), graph.inputs.size());
   }
-  return Analysis(graph).objection(request);
+  return Analysis(graph).objection(request, host);
+}
+
+}  // namespace
+
+std::string batching_objection(const Graph& graph, std::span<const TensorType> request) {
+  return *objection(graph, request, nullptr);
+}
+
+std::optional<std::string> batching_objection(const Graph& graph,
+                                              std::span<const TensorType> request,
+                                              core::Pacer& host) {
+  return objection(graph, request, &host);
 }
 
 std::string batching_objection(const Graph& graph) {

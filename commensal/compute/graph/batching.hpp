@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/pacer.hpp>
 #include <commensal/compute/graph/ir.hpp>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -16,6 +18,12 @@ namespace commensal::graph {
 /// `request` has the types of one request's inputs, whose first dimensions (the rows) are equal;
 /// the answer holds for any number of rows, and for requests that have the other dimensions.
 std::string batching_objection(const Graph& graph, std::span<const tensor::TensorType> request);
+
+/// The same beside other work, whose host is asked between pieces. None: it said no, and nothing
+/// was found out.
+std::optional<std::string> batching_objection(const Graph& graph,
+                                              std::span<const tensor::TensorType> request,
+                                              core::Pacer& host);
 
 /// The same for what the graph declares: of each input the first dimension must be free and the
 /// others fixed.

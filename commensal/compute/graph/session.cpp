@@ -115,6 +115,7 @@ Session::~Session() = default;
 
 const Graph& Session::graph() const { return state_->prepared->graph(); }
 const std::shared_ptr<Prepared>& Session::prepared() const { return state_->prepared; }
+core::Pacer* Session::pacer() const { return state_->pacer; }
 
 Result<Session> Session::create(std::shared_ptr<const Graph> graph, const SessionOptions& options) {
   core::check(graph != nullptr, "a session has a graph");

@@ -45,6 +45,8 @@ class Session {
   const Graph& graph() const;
   /// To be shared with other sessions.
   const std::shared_ptr<Prepared>& prepared() const;
+  /// Of runs that are given none; may be null.
+  core::Pacer* pacer() const;
 
   /// `inputs` in the order of graph().inputs; returns outputs in the order of graph().outputs.
   /// Errors: kInvalidArgument (naming input or node and what was expected), kResourceExhausted
