@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/compute/graph/session.hpp>
+#include <limits>
 #include <list>
 
 namespace commensal::graph {
@@ -26,15 +27,24 @@ class JointRuns {
   std::vector<Answer> run(std::span<const Request> requests, const RunOptions& options = {});
 
  private:
+  using Row = std::vector<tensor::TensorType>;
   /// What was found of requests of such types, with one row each.
   struct Judged {
-    std::vector<tensor::TensorType> row;
+    Row row;
     bool joins = false;
+    // Of one request: the most rows that this budget has sufficed for, the fewest that it has not.
+    std::int64_t ops_max = kNoBudget;
+    std::int64_t rows_fit = 0, rows_over = std::numeric_limits<std::int64_t>::max();
+
+    void see(std::int64_t rows, const Answer& answer);
   };
-  using Row = std::vector<tensor::TensorType>;
-  bool joins(const Row& row);
+  /// Null: whoever waits for the machine was not willing to wait until that is known.
+  Judged* judge(const Row& row, const RunOptions& options);
   /// Nothing: they have to run alone.
-  std::vector<Answer> run_joined(std::span<const Request> requests, RunOptions options);
+  std::vector<Answer> run_joined(std::span<const Request> requests, RunOptions options,
+                                 Judged& judged);
+  /// Of requests that are alike.
+  std::vector<Answer> run_alike(std::span<const Request> requests, const RunOptions& options);
 
   Session& session_;
   std::list<Judged> judged_;  // youngest first

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <commensal/base/core/cpu_time.hpp>
 #include <commensal/compute/graph/joint_runs.hpp>
 #include <commensal/compute/graph/testing/graph_maker.hpp>
+#include <utility>
 
 namespace commensal::graph {
 namespace {
@@ -122,6 +124,97 @@ TEST(JointRuns, AnErrorIsOfTheRequestThatHasIt) {
   EXPECT_FALSE(answers[1]);
   EXPECT_TRUE(answers[2]);
   nodes_run(table(), asked);
+}
+
+/// Whether each was answered; nodes that ran.
+struct Budgeted {
+  std::vector<bool> answered;
+  int nodes = 0;
+  friend bool operator==(const Budgeted&, const Budgeted&) = default;
+};
+
+/// exp(x[N,3]) is three operations a row.
+constexpr std::int64_t kOpsARow = 3;
+
+// The fault: joined, requests had their budgets together, and one used what the others did not.
+TEST(JointRuns, EachKeepsToItsBudget) {
+  GraphMaker maker;
+  maker.output(maker.node("Exp", {maker.input({-1, 3})}));
+  Counter counter;
+  Session session = *Session::create(maker.finish(), {.pacer = &counter});
+  JointRuns joint(session);
+  const auto run = [&](const std::vector<std::int64_t>& rows, std::int64_t rows_max) {
+    counter.nodes = 0;
+    Budgeted made;
+    for (const auto& answer : joint.run(requests(rows), {.ops_max = kOpsARow * rows_max})) {
+      made.answered.push_back(answer.has_value());
+      if (answer) continue;
+      EXPECT_EQ(answer.error().code, core::ErrorCode::kOverBudget);
+    }
+    made.nodes = counter.nodes;
+    return made;
+  };
+  const std::vector<bool> not_the_last = {true, true, false};
+  // Together they are over one budget, and nothing is known yet: once more, each alone.
+  EXPECT_EQ(run({1, 1, 40}, 20), (Budgeted{not_the_last, 2}));
+  // What is too large alone is left out.
+  EXPECT_EQ(run({1, 1, 40}, 20), (Budgeted{not_the_last, 1}));
+  EXPECT_EQ(run({1, 40, 1}, 20), (Budgeted{{true, false, true}, 1}));
+  // Where each is known to keep its own, they have as many budgets as they are.
+  const std::vector<bool> all = {true, true, true};
+  EXPECT_EQ(run({9, 9, 9}, 10), (Budgeted{all, 3}));
+  EXPECT_EQ(run({9, 9, 9}, 10), (Budgeted{all, 1}));
+  EXPECT_EQ(run({9, 1, 9}, 10), (Budgeted{all, 1}));
+  EXPECT_EQ(run({9, 9, 9}, 8), (Budgeted{{false, false, false}, 0}));
+}
+
+/// Says no at once, or never.
+class Host final : public core::Pacer {
+ public:
+  bool pace(std::int64_t) override {
+    ++nodes;
+    return goes_on;
+  }
+  bool yield() override { return goes_on; }
+  bool goes_on = true;
+  int nodes = 0;
+};
+
+/// x[N,3] and the sum of products that take seconds by ref/, and are the same for all requests.
+std::shared_ptr<const Graph> with_constant_products() {
+  GraphMaker maker;
+  const ValueId side = maker.floats({512, 512}, 0.001f);
+  ValueId product = side;
+  for (int i = 0; i < 3; ++i) product = maker.node("MatMul", {product, side});
+  maker.output(maker.node("Add", {maker.input({-1, 3}), maker.node("ReduceSum", {product})}));
+  return maker.finish();
+}
+
+// The fault: whether requests may be joined was found out however long that took.
+TEST(JointRuns, TheHostNeedNotWaitUntilItIsKnownWhetherRowsMix) {
+  Host host;
+  Session session = *Session::create(with_constant_products(), {.pacer = &host});
+  JointRuns joint(session);
+  host.goes_on = false;
+  const std::int64_t before_ns = core::thread_cpu_ns();
+  for (const auto& answer : joint.run(requests({1, 1}))) {
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, core::ErrorCode::kUnavailable);
+  }
+  EXPECT_LT(core::thread_cpu_ns() - before_ns, 100'000'000);
+  std::stop_source stop;
+  stop.request_stop();
+  host.goes_on = true, host.nodes = 0;
+  for (const auto& answer : joint.run(requests({1, 1}), {.cancel = stop.get_token()})) {
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, core::ErrorCode::kCancelled);
+  }
+  EXPECT_LT(core::thread_cpu_ns() - before_ns, 200'000'000);
+  EXPECT_EQ(host.nodes, 0);
+  for (const auto& answer : joint.run(requests({1, 1}))) EXPECT_TRUE(answer);
+  const int together = std::exchange(host.nodes, 0);
+  EXPECT_TRUE(session.run(requests({1})[0]));
+  EXPECT_EQ(together, host.nodes) << "what was not found out was remembered";
 }
 
 TEST(JointRuns, NothingIsAsked) { EXPECT_EQ(nodes_run(graph_of(false), {}), 0); }
