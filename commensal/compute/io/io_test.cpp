@@ -108,6 +108,23 @@ TEST(Npy, RefusesStringsThatItCannotHold) {
   EXPECT_THAT(read.error().message, HasSubstr("expected at most"));
 }
 
+// The fault: 128 bytes took a gigabyte, and many seconds.
+TEST(Npy, StringsOfNoBytesAreFew) {
+  for (const char* type : {"|S0", "<U0"}) {
+    const auto of = [&](std::int64_t count) {
+      return read_npy(npy(
+          fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, count),
+          {}));
+    };
+    const auto few = of(3);
+    ASSERT_TRUE(few) << few.error().message;
+    EXPECT_THAT(strings_of(*few), ElementsAre("", "", ""));
+    const auto many = of(1 << 24);
+    ASSERT_FALSE(many);
+    EXPECT_THAT(many.error().message, HasSubstr("of no bytes"));
+  }
+}
+
 TEST(Npy, BadFilesAreOneLine) {
   const std::uint8_t data[] = {1, 2, 3, 4, 5, 6};
   const struct {

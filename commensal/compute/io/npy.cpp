@@ -135,9 +135,8 @@ core::Bytes transposed(const Shape& shape, std::size_t size, core::ByteView data
   return out;
 }
 
-/// UTF-8 of numpy's UTF-32.
-Result<std::string> utf8_of(core::ByteView characters) {
-  std::string text;
+/// Appends the UTF-8 of numpy's UTF-32.
+Result<void> append_utf8(core::ByteView characters, std::string& text) {
   for (std::size_t at = 0; at < characters.size(); at += 4) {
     std::uint32_t code = 0;
     std::memcpy(&code, characters.data() + at, sizeof code);
@@ -154,11 +153,13 @@ Result<std::string> utf8_of(core::ByteView characters) {
     for (int i = more - 1; i >= 0; --i)
       text += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3f));
   }
-  return text;
+  return {};
 }
 
+/// Views of one text: strings of their own would take more memory than the file has bytes.
 Result<Tensor> strings_of(const Shape& shape, const Element& element, core::ByteView data) {
-  std::vector<std::string> strings;
+  const auto text = std::make_shared<std::string>();
+  std::vector<std::size_t> ends;
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
     core::ByteView one = data.subspan(static_cast<std::size_t>(i) * element.size, element.size);
     const std::size_t unit = element.is_unicode ? 4 : 1;
@@ -166,13 +167,18 @@ Result<Tensor> strings_of(const Shape& shape, const Element& element, core::Byte
     while (!one.empty() && std::ranges::all_of(one.last(unit), is_zero)) {
       one = one.first(one.size() - unit);
     }
-    if (!element.is_unicode) {
-      strings.emplace_back(core::as_text(one));
-      continue;
+    if (element.is_unicode) {
+      COMMENSAL_TRY(append_utf8(one, *text));
+    } else {
+      text->append(core::as_text(one));
     }
-    COMMENSAL_ASSIGN(strings.emplace_back(), utf8_of(one));
+    ends.push_back(text->size());
   }
-  return Tensor::of_strings(shape, strings);
+  std::vector<std::string_view> views;
+  for (std::size_t i = 0, begin = 0; i < ends.size(); begin = ends[i++]) {
+    views.push_back(std::string_view(*text).substr(begin, ends[i] - begin));
+  }
+  return Tensor::of_string_views(shape, std::move(views), {text});
 }
 
 /// The elements of strings, each as long as the longest. Error: kUnsupported.
@@ -212,6 +218,12 @@ Result<Tensor> read_npy(core::ByteView bytes) {
   if (element.dtype == DType::kString && shape.elements() > limits::kStringsMadeMax) {
     return fail(ErrorCode::kResourceExhausted, "the file has {} strings, expected at most {}",
                 shape.elements(), limits::kStringsMadeMax);
+  }
+  constexpr std::int64_t kEmptyMax = 1 << 10;  // they take memory, but none of the file
+  if (element.size == 0 && shape.elements() > kEmptyMax) {
+    return fail(ErrorCode::kResourceExhausted,
+                "the file has {} strings of no bytes, expected at most {}", shape.elements(),
+                kEmptyMax);
   }
   if (auto checked = tensor::check_elements(element.dtype, header.data); !checked) {
     return malformed(checked.error().message);
