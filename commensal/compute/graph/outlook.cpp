@@ -57,7 +57,8 @@ constexpr std::int64_t kFreeTaken[] = {1, 2, 8, 64, 256};
 /// Asks kernels whether they serve, on zeros where no elements are known.
 class Asking {
  public:
-  explicit Asking(kernels::Isa isa) : isa_(isa) {}
+  /// `guesses`: what is known may be of a guess.
+  Asking(kernels::Isa isa, bool guesses) : isa_(isa), guesses_(guesses) {}
 
   /// Whether the judge's loops serve it, and its types as shown; none: not known.
   struct Answer {
@@ -85,8 +86,8 @@ class Asking {
     call.inputs = inputs;
     call.output_count = static_cast<int>(node.outputs.size());
     if (!fill_outputs(known, node, call)) return std::nullopt;
-    if (call.outputs.front().shape.elements() == 0) return std::nullopt;  // of a guess
-    call.unknown = {};                                                    // they have elements now
+    if (guesses_ && call.outputs.front().shape.elements() == 0) return std::nullopt;
+    call.unknown = {};  // they have elements now
     for (const TensorType& output : call.outputs) {
       bytes += std::min(output.bytes(), limits::kAskedBytesMax);
     }
@@ -145,6 +146,7 @@ class Asking {
   }
 
   const kernels::Isa isa_;
+  const bool guesses_;
   std::int64_t bytes_left_ = kAskedBytesTotal;
   tensor::ZeroStandIns zeros_{limits::kAskedBytesMax};
   tensor::Arena arena_{limits::kAskedScratchBytesMax};
@@ -163,7 +165,7 @@ class Looking {
   /// `free`: what free dimensions may be taken for, the best first.
   Looking(Infer infer, std::span<const std::int64_t> free) : infer_(infer), free_(free) {
     const auto isas = kernels::available_isas();
-    if (!isas.empty()) asking_.emplace(isas.back());
+    if (!isas.empty()) asking_.emplace(isas.back(), infer == optimise::guess_of);
   }
 
   Outlook look(const Graph& graph) {

@@ -53,6 +53,14 @@ TEST_F(OutlookTest, FreeDimensionsAreTakenForOne) {
   EXPECT_EQ(outlook.unknown, 0);
 }
 
+/// Of ConstantOfShape: an int64 of 1.
+kernels::Attributes int64_value() {
+  kernels::Attributes made;
+  constexpr std::int64_t kOne = 1;
+  made.set("value", tensor::Tensor::of<std::int64_t>({1}, std::span(&kOne, 1)));
+  return made;
+}
+
 /// As many floats as asked for, the last of them infinite.
 tensor::Tensor unbounded(const tensor::Shape& shape, tensor::DType dtype) {
   std::vector<float> values(static_cast<std::size_t>(shape.elements()), 0.5f);
@@ -170,6 +178,27 @@ TEST_F(OutlookTest, WhatTakesLongToGuessIsNotKnown) {
     EXPECT_GE(outlook_of(*maker.finish()).unknown, 1);
   }
   EXPECT_LT(cpu_ns, std::int64_t{20} * 1'000'000'000);
+}
+
+// The fault: only guesses were bounded. To infer each of these takes some milliseconds.
+TEST_F(OutlookTest, WhatTakesLongToInferIsNotKnown) {
+  constexpr std::int64_t kPlaces = 2'000'000;
+  GraphMaker maker;
+  const ValueId at = maker.node("ConstantOfShape", {maker.integers({kPlaces})}, int64_value());
+  const ValueId x = maker.input({4}), updates = maker.input({kPlaces});
+  for (int i = 0; i < 2000; ++i) maker.output(maker.node("ScatterElements", {x, at, updates}));
+  std::int64_t cpu_ns = 0;
+  {
+    const core::CpuMeter meter(cpu_ns);
+    EXPECT_EQ(outlook_of(*maker.finish()).refusal, "");
+  }
+  EXPECT_LT(cpu_ns, std::int64_t{10} * 1'000'000'000);
+}
+
+TEST_F(OutlookTest, WhatIsKnownToHaveNoElementsIsKnown) {
+  GraphMaker maker;
+  maker.output(maker.node("Softmax", {maker.input({0, 4})}));
+  EXPECT_EQ(outlook_of(*maker.finish()).unknown, 0);
 }
 
 TEST_F(OutlookTest, LooksIntoTheGraphsInsideNodes) {

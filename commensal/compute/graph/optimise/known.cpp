@@ -56,7 +56,8 @@ class Patience final : public core::Pacer {
 struct Means {
   const kernels::ThreadPool* host;  // yielded to
   FoldBudget& budget;
-  bool guesses = false;  // see guess_of
+  bool guesses = false;     // see guess_of
+  bool is_bounded = false;  // what takes longer than all may is not known
   tensor::ZeroStandIns zeros{limits::kStandInBytesMax};
   tensor::Arena arena{limits::kMemoryBytesDefault};
   kernels::ThreadPool threads{1};
@@ -82,14 +83,21 @@ class Inference {
         guess(graph_.nodes[i]);
         continue;
       }
-      if (i % kNodesAYield == 0 && means_.host != nullptr) means_.host->yield();
-      const auto done = infer(graph_.nodes[i]);
+      const bool yields = means_.host != nullptr && !means_.is_bounded;
+      if (i % kNodesAYield == 0 && yields) means_.host->yield();
+      const auto done = infer_in_time(graph_.nodes[i]);
       if (!done) return core::in_context(place_of(graph_.nodes[i]), done.error());
     }
     return std::move(known_);
   }
 
  private:
+  Result<void> infer_in_time(const Node& node) {
+    if (!means_.is_bounded) return infer(node);
+    auto done = kernels::unless_stopped([&] { return infer(node); });
+    return done ? *std::move(done) : Result<void>();
+  }
+
   void guess(const Node& node) {
     const auto done = kernels::unless_stopped([&] { return infer(node); });
     const bool refuses = done && !done->has_value();
@@ -270,19 +278,27 @@ Result<Known> known_of(const Graph& graph, std::span<const TensorType> inputs,
   return Inference(graph, {inputs.begin(), inputs.end()}, means, limits::kFoldedBytesMax).run();
 }
 
-Result<Known> known_of(const Graph& graph, const Types& inputs, FoldBudget& budget,
-                       const std::map<ValueId, Tensor>& elements) {
-  Means means{nullptr, budget};
-  return known_of(graph, inputs, elements, means);
-}
+namespace {
 
-Result<Known> guess_of(const Graph& graph, const Types& inputs, FoldBudget& budget,
-                       const std::map<ValueId, Tensor>& elements) {
-  Means means{nullptr, budget, true};
+Result<Known> known_in_time(const Graph& graph, const Types& inputs, FoldBudget& budget,
+                            const std::map<ValueId, Tensor>& elements, bool guesses) {
+  Means means{nullptr, budget, guesses, true};
   Patience patience(budget.ops);
   const kernels::ThreadPool::Burst burst(means.threads, &patience);
   means.host = &means.threads;
   return known_of(graph, inputs, elements, means);
+}
+
+}  // namespace
+
+Result<Known> known_of(const Graph& graph, const Types& inputs, FoldBudget& budget,
+                       const std::map<ValueId, Tensor>& elements) {
+  return known_in_time(graph, inputs, budget, elements, false);
+}
+
+Result<Known> guess_of(const Graph& graph, const Types& inputs, FoldBudget& budget,
+                       const std::map<ValueId, Tensor>& elements) {
+  return known_in_time(graph, inputs, budget, elements, true);
 }
 
 }  // namespace commensal::graph::optimise

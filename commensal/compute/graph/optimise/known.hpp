@@ -38,7 +38,8 @@ core::Result<Known> known_of(const Graph& graph, std::span<const tensor::TensorT
 core::Result<Known> known_of(const Graph& graph, std::span<const tensor::TensorType> inputs,
                              const kernels::ThreadPool* host, FoldBudget& budget);
 
-/// Where the types of some inputs are not known. `elements`: of inputs whose elements are.
+/// Where the types of some inputs are not known; nor is what it takes too long to infer.
+/// `elements`: of inputs whose elements are.
 core::Result<Known> known_of(const Graph& graph, const Types& inputs, FoldBudget& budget,
                              const std::map<ValueId, tensor::Tensor>& elements = {});
 
