@@ -11,6 +11,7 @@
 #include <commensal/compute/kernels/cpu/winograd.hpp>
 #include <commensal/compute/kernels/math/winograd.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
+#include <optional>
 #include <vector>
 
 namespace commensal::kernels::cpu {
@@ -43,40 +44,69 @@ core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Is
                          room);
 }
 
-core::Result<void> direct(const shape_inference::Conv& conv, const Call& call,
-                          const ConvWeights& weights, Tensor& output, Workspace& ws) {
-  const CpuKernels& kernels = kernels_for(ws.isa);
-  const TapLayout layout(conv.window);
-  const bool in_place = layout.is_pointwise();
-  const float* planes = call.in(0).data<float>().data();
-  const float* bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;
-  float* y = output.mutable_data<float>().data();
-  const std::int64_t plane = in_place ? conv.window.in_elements() : layout.plane_floats();
-  const std::int64_t out_plane = conv.window.out_elements(), rows = conv.group_out_channels();
-  std::shared_ptr<float> copied;
-  if (!in_place) {
-    COMMENSAL_ASSIGN(copied, split_planes(layout, planes, conv.batch * conv.channels, ws));
-    planes = copied.get();
+/// What the runs of a call have in common: made once for all runs of a node.
+struct ConvCall {
+  shape_inference::Conv conv;
+  bool suits = false, reads_outside = false;
+  std::optional<TapLayout> layout;  // where it suits
+
+  static core::Result<ConvCall> of(const Call& call) {
+    ConvCall made;
+    COMMENSAL_ASSIGN(made.conv, shape_inference::conv_of(call));
+    made.suits = TapLayout::suits(made.conv.window);
+    made.reads_outside = cpu::reads_outside(made.conv.window);
+    if (made.suits && made.conv.winograd_tile == 0) made.layout.emplace(made.conv.window);
+    return made;
   }
-  std::vector<std::unique_ptr<ColumnSource>> sources;
-  std::vector<Product> products;
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(sizeof *this) + (layout ? layout->bytes() : 0);
+  }
+};
+
+/// All products of a call, of which make(i) is the right matrix of image and group i.
+template <class Make>
+core::Result<void> multiply_groups(const shape_inference::Conv& conv, const Call& call,
+                                   const ConvWeights& weights, const Make& make, Tensor& output,
+                                   Workspace& ws) {
+  const float* const bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;
+  float* const y = output.mutable_data<float>().data();
+  const std::int64_t rows = conv.group_out_channels(), places = conv.window.out_elements();
   Pulse pulse(&ws.threads);
-  for (std::int64_t i = 0; i < conv.batch * conv.group; ++i) {
+  const auto product = [&](std::int64_t i, const ColumnSource& source) {
     pulse(64);
-    const float* from = planes + i * conv.group_channels() * plane;
-    if (in_place) {
-      sources.push_back(std::make_unique<MatrixColumns>(kernels, from, plane, 1));
-    } else {
-      sources.push_back(std::make_unique<TapColumns>(kernels, layout, from, conv.group_channels()));
-    }
-    products.push_back({.a = weights.group_rows(i % conv.group),
-                        .b = sources.back().get(),
-                        .c = y + i * rows * out_plane,
-                        .c_step = out_plane,
-                        .bias = bias == nullptr ? nullptr : bias + i % conv.group * rows,
-                        .bias_row_step = 1});
+    const std::int64_t group = i % conv.group;
+    return Product{.a = weights.group_rows(group),
+                   .b = &source,
+                   .c = y + i * rows * places,
+                   .c_step = places,
+                   .bias = bias == nullptr ? nullptr : bias + group * rows,
+                   .bias_row_step = 1};
+  };
+  return multiply_each({.rows = rows, .depth = conv.depth(), .columns = places},
+                       conv.batch * conv.group, make, product, ws);
+}
+
+core::Result<void> direct(const ConvCall& made, const Call& call, const ConvWeights& weights,
+                          Tensor& output, Workspace& ws) {
+  const shape_inference::Conv& conv = made.conv;
+  const CpuKernels& kernels = kernels_for(ws.isa);
+  const TapLayout& layout = *made.layout;
+  const float* const x = call.in(0).data<float>().data();
+  const std::int64_t channels = conv.group_channels();
+  if (layout.is_pointwise()) {
+    const std::int64_t plane = conv.window.in_elements();
+    const auto in_place = [&](std::int64_t i) {
+      return MatrixColumns(kernels, x + i * channels * plane, plane, 1);
+    };
+    return multiply_groups(conv, call, weights, in_place, output, ws);
   }
-  return multiply({.rows = rows, .depth = conv.depth(), .columns = out_plane}, products, ws);
+  Room room;
+  COMMENSAL_ASSIGN(const float* const planes,
+                   split_planes(layout, x, conv.batch * conv.channels, ws, room));
+  const auto copied = [&](std::int64_t i) {
+    return TapColumns(kernels, layout, planes + i * channels * layout.plane_floats(), channels);
+  };
+  return multiply_groups(conv, call, weights, copied, output, ws);
 }
 
 /// Whether most taps of most outputs read an input: the judge walks only those that do.
@@ -90,44 +120,29 @@ bool is_dense(const shape_inference::Window& window) {
 /// Of any rank, stride and dilation.
 core::Result<void> by_window(const shape_inference::Conv& conv, const Call& call,
                              const ConvWeights& weights, Tensor& output, Workspace& ws) {
-  const std::int64_t rows = conv.group_out_channels(), places = conv.window.out_elements();
   const float* const x = call.in(0).data<float>().data();
-  const float* const bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;
-  float* const y = output.mutable_data<float>().data();
-  std::vector<WindowColumns> sources;
-  std::vector<Product> products;
-  sources.reserve(static_cast<std::size_t>(conv.batch * conv.group));
-  for (std::int64_t i = 0; i < conv.batch * conv.group; ++i) {
-    const std::int64_t group = i % conv.group;
-    sources.emplace_back(kernels_for(ws.isa), conv.window,
-                         x + i * conv.group_channels() * conv.window.in_elements(),
-                         conv.group_channels());
-    products.push_back({.a = weights.group_rows(group),
-                        .b = &sources.back(),
-                        .c = y + i * rows * places,
-                        .c_step = places,
-                        .bias = bias == nullptr ? nullptr : bias + group * rows,
-                        .bias_row_step = 1});
-  }
-  return multiply({.rows = rows, .depth = conv.depth(), .columns = places}, products, ws);
+  const std::int64_t channels = conv.group_channels(), plane = conv.window.in_elements();
+  const auto gathered = [&](std::int64_t i) {
+    return WindowColumns(kernels_for(ws.isa), conv.window, x + i * channels * plane, channels);
+  };
+  return multiply_groups(conv, call, weights, gathered, output, ws);
 }
 
 /// `may_transform`: the Winograd clause, which is binary32's alone, may apply.
-core::Result<bool> conv_served(const Call& call, std::span<Tensor> outputs, Workspace& ws,
-                               bool may_transform) {
-  COMMENSAL_ASSIGN(shape_inference::Conv conv, shape_inference::conv_of(call));
-  if (conv.dtype != tensor::DType::kFloat32) return false;
+core::Result<bool> conv_served(const ConvCall& parsed, const Call& call, std::span<Tensor> outputs,
+                               Workspace& ws, bool may_transform) {
+  const shape_inference::Conv& conv = parsed.conv;
+  if (call.in(0).dtype() != tensor::DType::kFloat32) return false;
   if (outputs[0].elements() == 0) return true;
   if (conv.group_channels() == 0) return false;  // no plane to read a row of depth from
-  if (!may_transform) conv.winograd_tile = 0;
   std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
   if (ws.packed == nullptr) {
     COMMENSAL_ASSIGN(made, weights_of(call, ws.isa, may_transform, Room(ws.arena)));
   }
   const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
-  const bool suits = TapLayout::suits(conv.window);
+  const bool suits = parsed.suits;
   // Padded taps are skipped. Filling them with zeros is the same, but for weights like infinity.
-  const bool is_judged = suits ? !weights.all_finite() && reads_outside(conv.window)
+  const bool is_judged = suits ? !weights.all_finite() && parsed.reads_outside
                                : !weights.all_finite() || !is_dense(conv.window);
   if (conv.winograd_tile != 0 ? !suits : is_judged) return false;
   if (conv.winograd_tile != 0) {
@@ -135,9 +150,9 @@ core::Result<bool> conv_served(const Call& call, std::span<Tensor> outputs, Work
   } else if (!suits) {
     COMMENSAL_TRY(by_window(conv, call, weights, outputs[0], ws));
   } else if (suits_depthwise(conv)) {
-    COMMENSAL_TRY(depthwise(conv, call, outputs[0], ws));
+    COMMENSAL_TRY(depthwise(conv, *parsed.layout, call, outputs[0], ws));
   } else {
-    COMMENSAL_TRY(direct(conv, call, weights, outputs[0], ws));
+    COMMENSAL_TRY(direct(parsed, call, weights, outputs[0], ws));
   }
   return true;
 }
@@ -160,10 +175,11 @@ core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& 
     COMMENSAL_ASSIGN(const bool served, half_conv(call, outputs[0], ws));
     if (served) return {};
   }
+  COMMENSAL_ASSIGN(const auto parsed, call.memo.of([&] { return ConvCall::of(call); }));
   const bool may_transform = call.in(0).dtype() == tensor::DType::kFloat32;
   return serve(call, outputs, ws, ref::kConv,
-               [may_transform](const Call& own, std::span<Tensor> made, Workspace& space) {
-                 return conv_served(own, made, space, may_transform);
+               [&parsed, may_transform](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return conv_served(*parsed, own, made, space, may_transform);
                });
 }
 

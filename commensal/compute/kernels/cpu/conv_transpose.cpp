@@ -27,8 +27,11 @@ using shape_inference::Window;
 struct Part {
   Window window;  // walks backwards
   Dims first{};
-  std::shared_ptr<float> sums = nullptr;  // a plane for each of the output's
+  std::optional<TapLayout> layout = std::nullopt;  // of `forwards`, where it suits
 
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(sizeof *this) + (layout ? layout->bytes() : 0);
+  }
   /// The same, forwards: what TapLayout can have, its offsets in the opposite order.
   Window forwards() const {
     Window w = window;
@@ -58,16 +61,23 @@ Part part_of(const ConvTranspose& conv, const Phase& phase) {
     w.dilation[d] = -(conv.window.dilation[d] / std::gcd(stride, conv.window.dilation[d]));
     w.pad_begin[d] = -q;
   }
+  const Window forwards = part.forwards();
+  if (w.taps() > 0 && TapLayout::suits(forwards)) {
+    part.layout.emplace(forwards);
+    std::ranges::reverse(part.layout->offsets);
+  }
   return part;
 }
 
 /// A convolution of one phase.
 class PhaseRun {
  public:
-  PhaseRun(const ConvTranspose& conv, const Part& part, std::size_t phase,
+  /// `sums`: a plane for each of the output's.
+  PhaseRun(const ConvTranspose& conv, const Part& part, float* sums, std::size_t phase,
            const PhaseWeights& weights, const Call& call, Workspace& ws)
       : conv_(conv),
         part_(part),
+        sums_(sums),
         phase_(phase),
         weights_(weights),
         ws_(ws),
@@ -75,21 +85,20 @@ class PhaseRun {
         x_(call.in(0).data<float>().data()),
         bias_(conv.has_bias ? call.in(2).data<float>().data() : nullptr) {}
 
-  /// Fills the part's sums. Error: kResourceExhausted.
+  /// Fills the sums. Error: kResourceExhausted.
   core::Result<void> run() {
-    const Window forwards = part_.forwards();
-    if (part_.window.taps() == 0 || !TapLayout::suits(forwards)) {
+    if (!part_.layout) {
       return multiply_columns([&](std::int64_t i) {
         return WindowColumns(kernels_, part_.window, plane(i), channels_);
       });
     }
-    TapLayout layout(forwards);
-    std::ranges::reverse(layout.offsets);
+    const TapLayout& layout = *part_.layout;
     if (channels_ == 1) return chains(layout);
-    COMMENSAL_ASSIGN(const auto copied,
-                     split_planes(layout, x_, conv_.batch * conv_.channels, ws_));
+    Room room;
+    COMMENSAL_ASSIGN(const float* const copied,
+                     split_planes(layout, x_, conv_.batch * conv_.channels, ws_, room));
     return multiply_columns([&](std::int64_t i) {
-      const float* const from = copied.get() + i * channels_ * layout.plane_floats();
+      const float* const from = copied + i * channels_ * layout.plane_floats();
       return TapColumns(kernels_, layout, from, channels_);
     });
   }
@@ -105,20 +114,17 @@ class PhaseRun {
   core::Result<void> multiply_columns(const Make& make) {
     const std::int64_t places = part_.window.out_elements();
     const std::int64_t depth = part_.window.taps() * channels_;
-    std::vector<decltype(make(0))> sources;
-    std::vector<Product> products;
-    sources.reserve(static_cast<std::size_t>(conv_.batch * conv_.group));
-    for (std::int64_t i = 0; i < conv_.batch * conv_.group; ++i) {
+    const auto product = [&](std::int64_t i, const ColumnSource& source) {
       const std::int64_t g = i % conv_.group;
-      sources.push_back(make(i));
-      products.push_back({.a = weights_.rows(phase_, depth, g),
-                          .b = &sources.back(),
-                          .c = part_.sums.get() + i * rows_ * places,
-                          .c_step = places,
-                          .bias = bias_ == nullptr ? nullptr : bias_ + g * rows_,
-                          .bias_row_step = 1});
-    }
-    return multiply({.rows = rows_, .depth = depth, .columns = places}, products, ws_);
+      return Product{.a = weights_.rows(phase_, depth, g),
+                     .b = &source,
+                     .c = sums_ + i * rows_ * places,
+                     .c_step = places,
+                     .bias = bias_ == nullptr ? nullptr : bias_ + g * rows_,
+                     .bias_row_step = 1};
+    };
+    return multiply_each({.rows = rows_, .depth = depth, .columns = places},
+                         conv_.batch * conv_.group, make, product, ws_);
   }
 
   core::Result<void> chains(const TapLayout& layout) {
@@ -129,7 +135,7 @@ class PhaseRun {
           layout.fill(pulse, kernels_, plane(i), 0.0f, scratch);
           for (std::int64_t m = 0; m < rows_; ++m) {
             const std::int64_t o = i % conv_.channels * rows_ + m;
-            float* const to = part_.sums.get() + (i * rows_ + m) * part_.window.out_elements();
+            float* const to = sums_ + (i * rows_ + m) * part_.window.out_elements();
             TapPlane taps = layout.plane(scratch, to);
             taps.weights = weights_.chain(phase_, part_.window.taps(), o);
             taps.bias = bias_ == nullptr ? 0.0f : bias_[o];
@@ -140,6 +146,7 @@ class PhaseRun {
 
   const ConvTranspose& conv_;
   const Part& part_;
+  float* sums_;
   std::size_t phase_;
   const PhaseWeights& weights_;
   Workspace& ws_;
@@ -184,14 +191,17 @@ void weave(std::span<const Strand> strands, float* to) {
   }
 }
 
-/// One plane of the output, out of parts that differ in the last dimension alone.
-void spread(Pulse& pulse, const ConvTranspose& conv, std::span<const Part> parts,
-            std::int64_t plane, float* to) {
+/// One plane of the output, out of parts that differ in the last dimension alone, whose sums lie
+/// one behind the other: of `planes` planes each.
+void spread(Pulse& pulse, const ConvTranspose& conv, std::span<const Part> parts, const float* sums,
+            std::int64_t planes, std::int64_t plane, float* to) {
   const auto last = static_cast<std::size_t>(conv.window.rank - 1);
   const Part& leading = parts.front();
   std::int64_t lines = 1;
   for (std::size_t d = 0; d < last; ++d) lines *= leading.window.out[d];
-  std::vector<Strand> strands(parts.size());
+  std::array<Strand, 8> few;
+  std::vector<Strand> many(parts.size() > few.size() ? parts.size() : 0);
+  const auto strands = many.empty() ? std::span(few).first(parts.size()) : std::span(many);
   for (std::int64_t line = 0; line < lines; ++line) {
     std::int64_t at = 0, rest = line, step = conv.window.out[last];
     for (std::size_t d = last; d-- > 0;) {
@@ -199,34 +209,44 @@ void spread(Pulse& pulse, const ConvTranspose& conv, std::span<const Part> parts
       rest /= leading.window.out[d];
       step *= conv.window.out[d];
     }
+    const float* from = sums;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const Part& part = parts[i];
       const std::int64_t width = part.window.out[last];
-      strands[i] = {part.sums.get() + (plane * lines + line) * width, part.first[last], width};
+      strands[i] = {from + (plane * lines + line) * width, part.first[last], width};
+      from += planes * lines * width;
     }
     weave(strands, to + at);
     pulse(conv.window.out[last]);
   }
 }
 
-core::Result<void> run_parts(const ConvTranspose& conv, std::span<Part> parts, std::size_t phase,
-                             const PhaseWeights& weights, const Call& call, Tensor& output,
-                             Workspace& ws) {
+core::Result<void> run_parts(const ConvTranspose& conv, std::span<const Part> parts,
+                             std::size_t phase, const PhaseWeights& weights, const Call& call,
+                             Tensor& output, Workspace& ws) {
   const std::int64_t planes = conv.batch * conv.out_channels;
-  for (Part& part : parts) {
-    const std::int64_t places = part.window.out_elements();
-    if (places > 0) {
-      COMMENSAL_ASSIGN(part.sums, floats_from(ws.arena, planes * places));
-      COMMENSAL_TRY(PhaseRun(conv, part, phase, weights, call, ws).run());
+  const std::int64_t out_plane = conv.window.out_elements();
+  float* const y = output.mutable_data<float>().data();
+  const bool is_all = parts.size() == 1 && parts[0].window.out_elements() == out_plane;
+  if (is_all) return PhaseRun(conv, parts[0], y, phase, weights, call, ws).run();
+  std::int64_t places = 0;
+  for (const Part& part : parts) places += part.window.out_elements();
+  if (places == 0) return {};
+  Room room;
+  COMMENSAL_ASSIGN(float* const sums, room.of(ws.arena, planes * places));
+  float* of_part = sums;
+  for (const Part& part : parts) {
+    const std::int64_t floats = planes * part.window.out_elements();
+    if (floats > 0) {
+      COMMENSAL_TRY(PhaseRun(conv, part, of_part, phase, weights, call, ws).run());
     }
+    of_part += floats;
     ++phase;
   }
-  float* const y = output.mutable_data<float>().data();
   ws.threads.run(planes, [&](std::int64_t plane) {
     Pulse pulse(&ws.threads);
-    spread(pulse, conv, parts, plane, y + plane * conv.window.out_elements());
+    spread(pulse, conv, parts, sums, planes, plane, y + plane * out_plane);
   });
-  for (Part& part : parts) part.sums = nullptr;
   return {};
 }
 
@@ -274,9 +294,37 @@ core::Result<std::shared_ptr<const Packed>> pack_conv_transpose(const Call& call
 
 namespace {
 
-core::Result<bool> served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  if (call.in(0).dtype() != tensor::DType::kFloat32) return false;
-  COMMENSAL_ASSIGN(const ConvTranspose conv, shape_inference::conv_transpose_of(call));
+/// What the runs of a call have in common: made once for all runs of a node.
+struct TransposeCall {
+  ConvTranspose conv;
+  std::vector<Part> parts;  // none where it is not dense, or has too many phases
+
+  static core::Result<TransposeCall> of(const Call& call) {
+    TransposeCall made;
+    COMMENSAL_ASSIGN(made.conv, shape_inference::conv_transpose_of(call));
+    const Window& w = made.conv.window;
+    if (!is_dense(w) || call.in(1).elements() == 0) return made;
+    std::int64_t phases = 1;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank); ++d) {
+      if (w.stride[d] > kPhasesMax) return made;
+      phases *= w.stride[d];
+      if (phases > kPhasesMax) return made;
+    }
+    for (const Phase& phase : phases_of(w.rank, w.kernel, w.stride, w.dilation)) {
+      made.parts.push_back(part_of(made.conv, phase));
+    }
+    return made;
+  }
+  std::int64_t bytes() const {
+    auto all = static_cast<std::int64_t>(sizeof *this);
+    for (const Part& part : parts) all += part.bytes();
+    return all;
+  }
+};
+
+core::Result<bool> served(const TransposeCall& parsed, const Call& call, std::span<Tensor> outputs,
+                          Workspace& ws) {
+  if (call.in(0).dtype() != tensor::DType::kFloat32 || parsed.parts.empty()) return false;
   std::shared_ptr<const Packed> made;  // where the weights are not constant
   std::shared_ptr<float> counted;      // in the arena, which bounds what they take beside it
   if (ws.packed == nullptr) {
@@ -288,18 +336,13 @@ core::Result<bool> served(const Call& call, std::span<Tensor> outputs, Workspace
   const auto* weights =
       static_cast<const PhaseWeights*>(ws.packed == nullptr ? made.get() : ws.packed);
   // Taps outside are skipped. Filling them with zeros is the same, but for weights like infinity.
-  const bool serves = weights != nullptr && weights->all_finite() && is_dense(conv.window) &&
-                      outputs[0].elements() > 0;
+  const bool serves = weights != nullptr && weights->all_finite() && outputs[0].elements() > 0;
   if (!serves) return false;
-  const Window& w = conv.window;
-  std::vector<Part> parts;
-  for (const Phase& phase : phases_of(w.rank, w.kernel, w.stride, w.dilation)) {
-    parts.push_back(part_of(conv, phase));
-  }
+  const Window& w = parsed.conv.window;
   const auto across = static_cast<std::size_t>(w.stride[static_cast<std::size_t>(w.rank - 1)]);
-  for (std::size_t i = 0; i < parts.size(); i += across) {
-    COMMENSAL_TRY(
-        run_parts(conv, std::span(parts).subspan(i, across), i, *weights, call, outputs[0], ws));
+  for (std::size_t i = 0; i < parsed.parts.size(); i += across) {
+    COMMENSAL_TRY(run_parts(parsed.conv, std::span(parsed.parts).subspan(i, across), i, *weights,
+                            call, outputs[0], ws));
   }
   return true;
 }
@@ -307,7 +350,11 @@ core::Result<bool> served(const Call& call, std::span<Tensor> outputs, Workspace
 }  // namespace
 
 core::Result<void> conv_transpose(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kConvTranspose, served);
+  COMMENSAL_ASSIGN(const auto parsed, call.memo.of([&] { return TransposeCall::of(call); }));
+  return serve(call, outputs, ws, ref::kConvTranspose,
+               [&parsed](const Call& own, std::span<Tensor> to, Workspace& space) {
+                 return served(*parsed, own, to, space);
+               });
 }
 
 }  // namespace commensal::kernels::cpu

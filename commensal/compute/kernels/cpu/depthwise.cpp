@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/kernels/cpu/depthwise.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
-#include <commensal/compute/kernels/cpu/taps.hpp>
 
 namespace commensal::kernels::cpu {
 
@@ -9,10 +8,9 @@ bool suits_depthwise(const shape_inference::Conv& conv) {
   return conv.group_channels() == 1 && conv.group > 1 && TapLayout::suits(conv.window);
 }
 
-core::Result<void> depthwise(const shape_inference::Conv& conv, const Call& call, Tensor& output,
-                             Workspace& ws) {
+core::Result<void> depthwise(const shape_inference::Conv& conv, const TapLayout& layout,
+                             const Call& call, Tensor& output, Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
-  const TapLayout layout(conv.window);
   const float* x = call.in(0).data<float>().data();
   const float* w = call.in(1).data<float>().data();
   const float* bias = conv.has_bias ? call.in(2).data<float>().data() : nullptr;

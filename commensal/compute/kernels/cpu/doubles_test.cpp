@@ -119,7 +119,13 @@ TEST(EqualityDoubles, MaxPool) {
         test.attributes.set("pads", pool.pads);
         test.attributes.set("dilations", pool.dilations);
         test.attributes.set("ceil_mode", ceil);
+        test.serves = pool.shape.elements() > 0;
         expect_equal_to_ref(test);
+        test.outputs = 2;
+        for (const std::int64_t column_major : {0, 1}) {
+          test.attributes.set("storage_order", column_major);
+          expect_equal_to_ref(test);
+        }
       }
     }
   }

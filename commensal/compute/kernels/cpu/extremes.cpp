@@ -219,6 +219,30 @@ template <class T>
 inline constexpr WindowKernels<T> kWindowKernels = {keys_of<T>, maxima<T>, rows_of_line<T>,
                                                     columns_of_line<T>};
 
+void placed_windows(const PlacedWindows& w) {
+  using Largest = Order<double, true>;
+  const Largest::Integers d;
+  constexpr int kOne = kLanesOf<double>;
+  HWY_ALIGN std::int64_t apart[kOne];
+  for (int l = 0; l < kOne; ++l) apart[l] = static_cast<std::int64_t>(w.step) * l;
+  const auto lanes = hn::Load(d, apart), modulus = hn::Set(d, std::int64_t{0xffffffff});
+  const auto base = hn::Set(d, w.base);
+  for (std::int64_t i = 0; i < w.count; i += kOne) {
+    const auto here = static_cast<int>(std::min<std::int64_t>(w.count - i, kOne));
+    const std::int64_t start = w.start + i * w.step;
+    auto best = hn::Set(d, PlacedWindows::kNoKey), where = hn::Set(d, std::int64_t{-1});
+    for (int t = 0; t < w.taps; ++t) {
+      const auto key = key_at(w.keys + w.offsets[t] + i);
+      const auto better = hn::Gt(key, best);
+      best = hn::IfThenElse(better, key, best);
+      const auto place = hn::And(hn::Add(lanes, hn::Set(d, start + w.positions[t])), modulus);
+      where = hn::IfThenElse(better, hn::Add(place, base), where);
+    }
+    store_first(here, Largest::value(hn::Max(best, Largest::start())), w.y + i);
+    store_first(here, where, w.places + i);
+  }
+}
+
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -239,6 +263,10 @@ const cpu::WindowKernels<float>& cpu::window_kernels_for<float>(Isa isa) {
 template <>
 const cpu::WindowKernels<double>& cpu::window_kernels_for<double>(Isa isa) {
   return COMMENSAL_OF_ISA(isa, kWindowKernels<double>);
+}
+
+void cpu::placed_maxima(Isa isa, const PlacedWindows& row) {
+  COMMENSAL_OF_ISA(isa, placed_windows(row));
 }
 
 }  // namespace commensal::kernels

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/compute/kernels/operator.hpp>
+#include <limits>
 #include <type_traits>
 
 namespace commensal::kernels::cpu {
@@ -47,5 +48,25 @@ struct WindowKernels {
 };
 template <class T>
 const WindowKernels<T>& window_kernels_for(Isa isa);
+
+/// A row of windows over the keys of doubles: tap t of output i is at keys[offsets[t] + i],
+/// readable to a vector beyond, and stands for the place positions[t] + start + i * step, modulo
+/// 2^32.
+struct PlacedWindows {
+  /// Of no number, not even -infinity.
+  static constexpr std::int64_t kNoKey = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t kSlack = 8;  // a vector
+  const std::int64_t* keys = nullptr;
+  const std::int64_t* offsets = nullptr;
+  const std::uint32_t* positions = nullptr;
+  int taps = 0;
+  std::uint32_t start = 0, step = 0;
+  std::int64_t base = 0;  // added to each place
+  std::int64_t count = 0;
+  double* y = nullptr;
+  std::int64_t* places = nullptr;
+};
+/// The largest number of each window and the place of the first that is it; of none: -infinity, -1.
+void placed_maxima(Isa isa, const PlacedWindows& row);
 
 }  // namespace commensal::kernels::cpu

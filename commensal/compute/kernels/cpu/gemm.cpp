@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm and MatMul.
+#include <array>
 #include <commensal/compute/kernels/cpu/half_columns.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/product.hpp>
@@ -104,19 +105,53 @@ core::Result<std::shared_ptr<const Packed>> pack_right(const Call& call, Isa isa
                                                column_step, call.store);
 }
 
+/// Where the elements are.
 template <class T>
-core::Result<void> gemm_by(const shape_inference::Gemm& g, const Call& call, Tensor& output,
+struct Matrices {
+  const T *a = nullptr, *b = nullptr, *c = nullptr;  // b: null where it is packed
+  T* y = nullptr;
+
+  static Matrices of(const Call& call, Tensor& output, const Workspace& ws) {
+    return {call.in(0).data<T>().data(), unpacked<T>(call, ws),
+            call.has(2) ? call.in(2).data<T>().data() : nullptr, output.mutable_data<T>().data()};
+  }
+};
+
+/// Small products of 16-bit floats: calls multiply(matrices) of binary32 on the stack. False: they
+/// are not small, or of another type.
+template <class Multiply>
+core::Result<bool> small_halves(const Call& call, Tensor& output, Workspace& ws,
+                                const Multiply& multiply) {
+  if (!is_half(output.dtype()) || output.elements() == 0) return false;
+  alignas(tensor::Arena::kAlignment) float room[kFewFloats];
+  const HalfKernels halves = half_kernels_for(ws.isa, output.dtype());
+  std::array<const float*, 3> from{};
+  std::int64_t used = 0;
+  for (int i = 0; i < 3; ++i) {
+    if (!call.has(i) || (i == 1 && ws.packed != nullptr)) continue;
+    const std::int64_t elements = call.in(i).elements();
+    if (elements > kFewFloats - used) return false;
+    halves.widen(half_bits(call.in(i)), room + used, elements);
+    from[static_cast<std::size_t>(i)] = room + used;
+    used += elements;
+  }
+  if (output.elements() > kFewFloats - used) return false;
+  COMMENSAL_TRY(multiply(Matrices<float>{from[0], from[1], from[2], room + used}));
+  halves.round(room + used, half_bits(output), output.elements());
+  return true;
+}
+
+template <class T>
+core::Result<void> gemm_by(const shape_inference::Gemm& g, const Call& call, const Matrices<T>& m,
                            Workspace& ws) {
-  const MatrixColumnsOf<T> in_place(kernels_for(ws.isa), unpacked<T>(call, ws),
-                                    g.transpose_b ? 1 : g.n, g.transpose_b ? g.k : 1);
-  COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, call.in(0).data<T>().data(), 1, g.m,
-                                                        g.k, g.transpose_a));
-  ProductOf<T> product{
-      .a = left.first, .b = &in_place, .c = output.mutable_data<T>().data(), .c_step = g.n};
+  const MatrixColumnsOf<T> in_place(kernels_for(ws.isa), m.b, g.transpose_b ? 1 : g.n,
+                                    g.transpose_b ? g.k : 1);
+  COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, m.a, 1, g.m, g.k, g.transpose_a));
+  ProductOf<T> product{.a = left.first, .b = &in_place, .c = m.y, .c_step = g.n};
   if (ws.packed != nullptr) product.b = packed_columns<T>(ws);
   std::shared_ptr<float> beta_c;
   if (g.has_c) {
-    product.bias = call.in(2).data<T>().data();
+    product.bias = m.c;
     if (g.beta != 1) {
       COMMENSAL_ASSIGN(beta_c, scaled(call.in(2), T{g.beta}, ws));
       product.bias = reinterpret_cast<const T*>(beta_c.get());
@@ -132,23 +167,21 @@ core::Result<bool> gemm_served(const shape_inference::Gemm& g, const Call& call,
                                std::span<Tensor> outputs, Workspace& ws) {
   if (!is_single(g.dtype) && g.dtype != DType::kFloat64) return false;
   if (outputs[0].elements() == 0) return true;
-  COMMENSAL_TRY(is_single(g.dtype) ? gemm_by<float>(g, call, outputs[0], ws)
-                                   : gemm_by<double>(g, call, outputs[0], ws));
+  COMMENSAL_TRY(is_single(g.dtype)
+                    ? gemm_by(g, call, Matrices<float>::of(call, outputs[0], ws), ws)
+                    : gemm_by(g, call, Matrices<double>::of(call, outputs[0], ws), ws));
   return true;
 }
 
 template <class T>
-core::Result<void> matmul_by(const shape_inference::MatMul& mm, const Call& call, Tensor& output,
-                             Workspace& ws) {
+core::Result<void> matmul_by(const shape_inference::MatMul& mm, const Call& call,
+                             const Matrices<T>& m, Workspace& ws) {
   const CpuKernels& kernels = kernels_for(ws.isa);
-  const T* a = call.in(0).data<T>().data();
-  const T* b = unpacked<T>(call, ws);
-  T* const y = output.mutable_data<T>().data();
   std::int64_t batches = mm.batches, rows = mm.m;
   const bool one_b = ws.packed != nullptr || call.in(1).shape().rank() <= 2;
   if (one_b) rows *= batches, batches = 1;  // all rows of A meet the same matrix
   const std::int64_t a_count = call.in(0).elements() / std::max<std::int64_t>(rows * mm.k, 1);
-  COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, a, std::max<std::int64_t>(a_count, 1),
+  COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, m.a, std::max<std::int64_t>(a_count, 1),
                                                         rows, mm.k, false));
   const ProductShape shape{.rows = rows, .depth = mm.k, .columns = mm.n};
   constexpr std::int64_t kAtOnce = 1 << 12;  // what lists them takes time and memory too
@@ -157,9 +190,9 @@ core::Result<void> matmul_by(const shape_inference::MatMul& mm, const Call& call
   columns.reserve(static_cast<std::size_t>(std::min(batches, kAtOnce)));
   for (std::int64_t i = 0; i < batches; ++i) {
     const std::int64_t from_a = one_b || mm.k == 0 ? 0 : mm.a_matrix(i);
-    columns.emplace_back(kernels, b + (one_b ? 0 : mm.b_matrix(i)) * mm.k * mm.n, mm.n, 1);
+    columns.emplace_back(kernels, m.b + (one_b ? 0 : mm.b_matrix(i)) * mm.k * mm.n, mm.n, 1);
     products.push_back(
-        {.a = left.at(from_a), .b = &columns.back(), .c = y + i * rows * mm.n, .c_step = mm.n});
+        {.a = left.at(from_a), .b = &columns.back(), .c = m.y + i * rows * mm.n, .c_step = mm.n});
     if (ws.packed != nullptr) products[0].b = packed_columns<T>(ws);
     if (i + 1 < batches && columns.size() < kAtOnce) continue;
     COMMENSAL_TRY(multiply(shape, products, ws));
@@ -173,8 +206,9 @@ core::Result<bool> matmul_served(const shape_inference::MatMul& mm, const Call& 
                                  std::span<Tensor> outputs, Workspace& ws) {
   if (!is_single(mm.dtype) && mm.dtype != DType::kFloat64) return false;
   if (outputs[0].elements() == 0) return true;
-  COMMENSAL_TRY(is_single(mm.dtype) ? matmul_by<float>(mm, call, outputs[0], ws)
-                                    : matmul_by<double>(mm, call, outputs[0], ws));
+  COMMENSAL_TRY(is_single(mm.dtype)
+                    ? matmul_by(mm, call, Matrices<float>::of(call, outputs[0], ws), ws)
+                    : matmul_by(mm, call, Matrices<double>::of(call, outputs[0], ws), ws));
   return true;
 }
 
@@ -187,6 +221,13 @@ core::Result<std::shared_ptr<const Packed>> pack_gemm(const Call& call, Isa isa)
 
 core::Result<void> gemm(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const auto g, call.memo.of([&] { return shape_inference::gemm_of(call); }));
+  if (g->beta == 1) {
+    COMMENSAL_ASSIGN(const bool served,
+                     small_halves(call, outputs[0], ws, [&](const Matrices<float>& m) {
+                       return gemm_by(*g, call, m, ws);
+                     }));
+    if (served) return {};
+  }
   return serve(
       call, outputs, ws, ref::kGemm,
       [&g](const Call& own, std::span<Tensor> made, Workspace& space) {
@@ -201,6 +242,11 @@ core::Result<std::shared_ptr<const Packed>> pack_matmul(const Call& call, Isa is
 
 core::Result<void> matmul(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   COMMENSAL_ASSIGN(const auto mm, call.memo.of([&] { return shape_inference::matmul_of(call); }));
+  COMMENSAL_ASSIGN(const bool served,
+                   small_halves(call, outputs[0], ws, [&](const Matrices<float>& m) {
+                     return matmul_by(*mm, call, m, ws);
+                   }));
+  if (served) return {};
   return serve(
       call, outputs, ws, ref::kMatmul,
       [&mm](const Call& own, std::span<Tensor> made, Workspace& space) {

@@ -13,6 +13,7 @@
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/shape_inference/normalise.hpp>
 #include <commensal/compute/kernels/shape_inference/softmax.hpp>
+#include <optional>
 
 namespace commensal::kernels::cpu {
 
@@ -57,13 +58,39 @@ void divide(Pulse& pulse, const Zip& zip, const FoldPieces& pieces, const FoldPi
   }
 }
 
-core::Result<bool> mean_variance_served(const Call& call, Outputs outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto axes, call.attributes->integers("axes", {0, 2, 3}));
-  COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, axes, true, true));
-  if (!is_float32(call, 0) || outputs[0].elements() == 0 || !FoldPieces::suit(folding)) {
-    return false;
+/// What the runs of a call have in common: made once for all runs of a node. Without pieces it is
+/// not served.
+struct Groups {
+  ref::Folding folding;
+  std::optional<FoldPieces> pieces;
+  std::int64_t power = 2;  // of LpNormalization
+
+  static Groups of(const Call& call, const ref::Folding& folding, Isa isa) {
+    Groups made{folding, std::nullopt};
+    if (call.in(0).elements() > 0 && FoldPieces::suit(folding)) made.pieces.emplace(folding, isa);
+    return made;
   }
-  const FoldPieces pieces(folding, ws.isa);
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(sizeof *this) + (pieces ? pieces->layout().bytes() : 0);
+  }
+};
+
+/// Calls fn(groups, call, outputs, ws), in binary32, where make(), a Result of Groups, has pieces.
+template <class Make, class Fn>
+core::Result<void> serve_groups(const Make& make, const Judge& judge, const Call& call,
+                                Outputs outputs, Workspace& ws, const Fn& fn) {
+  COMMENSAL_ASSIGN(const auto groups, call.memo.of(make));
+  return serve(call, outputs, ws, judge,
+               [&](const Call& own, Outputs made, Workspace& space) -> core::Result<bool> {
+                 if (!is_float32(own, 0) || !groups->pieces) return false;
+                 fn(*groups, own, made, space);
+                 return true;
+               });
+}
+
+void run_mean_variance(const Groups& groups, const Call& call, Outputs outputs, Workspace& ws) {
+  const ref::Folding& folding = groups.folding;
+  const FoldPieces& pieces = *groups.pieces;
   const Zip zip(ws.isa);
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
@@ -79,24 +106,23 @@ core::Result<bool> mean_variance_served(const Call& call, Outputs outputs, Works
     }
     divide(pulse, zip, pieces, piece, x, mean.data(), deviation.data(), y);
   });
-  return true;
 }
 
 }  // namespace
 
 core::Result<void> mean_variance_normalization(const Call& call, Outputs outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kMeanVarianceNormalization, mean_variance_served);
+  const auto parse = [&]() -> core::Result<Groups> {
+    COMMENSAL_ASSIGN(const auto axes, call.attributes->integers("axes", {0, 2, 3}));
+    COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, axes, true, true));
+    return Groups::of(call, folding, ws.isa);
+  };
+  return serve_groups(parse, ref::kMeanVarianceNormalization, call, outputs, ws, run_mean_variance);
 }
 
 namespace {
-core::Result<bool> lp_served(const Call& call, Outputs outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", -1));
-  COMMENSAL_ASSIGN(const std::int64_t p, call.attributes->integer("p", 2));
-  COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, {axis}, true, false));
-  if (!is_float32(call, 0) || outputs[0].elements() == 0 || !FoldPieces::suit(folding)) {
-    return false;
-  }
-  const FoldPieces pieces(folding, ws.isa);
+void run_lp(const Groups& groups, const Call& call, Outputs outputs, Workspace& ws) {
+  const FoldPieces& pieces = *groups.pieces;
+  const std::int64_t p = groups.power;
   const Zip zip(ws.isa);
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
@@ -110,12 +136,18 @@ core::Result<bool> lp_served(const Call& call, Outputs outputs, Workspace& ws) {
     }
     divide(pulse, zip, pieces, piece, x, nullptr, norm.data(), y);
   });
-  return true;
 }
 }  // namespace
 
 core::Result<void> lp_normalization(const Call& call, Outputs outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kLpNormalization, lp_served);
+  const auto parse = [&]() -> core::Result<Groups> {
+    COMMENSAL_ASSIGN(const std::int64_t axis, call.attributes->integer("axis", -1));
+    COMMENSAL_ASSIGN(const auto folding, ref::Folding::of(call, {axis}, true, false));
+    Groups made = Groups::of(call, folding, ws.isa);
+    COMMENSAL_ASSIGN(made.power, call.attributes->integer("p", 2));
+    return made;
+  };
+  return serve_groups(parse, ref::kLpNormalization, call, outputs, ws, run_lp);
 }
 
 namespace {
@@ -164,26 +196,30 @@ namespace {
 class LrnStretch {
  public:
   static constexpr std::int64_t kWidth = FoldPieces::kAcross;
-  LrnStretch(const shape_inference::Lrn& lrn, Isa isa)
+  /// Stretches of `width` pixels, at most kWidth. It refers to `lrn`.
+  LrnStretch(const shape_inference::Lrn& lrn, std::int64_t width, Isa isa)
       : lrn_(lrn),
+        line_(ceil_div(width, kVector) * kVector),
         zip_(isa),
         sum_(fold_kernels_for(isa).of(Fold::kSum)),
         shifted_(kernels_for(isa).unary[static_cast<std::size_t>(Unary::kNormalise)]) {
-    for (std::int64_t i = 0; i < lrn.size; ++i) window_.push_back(i * kWidth);
+    for (std::size_t i = 0; i < window_.size(); ++i) {
+      window_[i] = static_cast<std::int64_t>(i) * line_;
+    }
   }
-  std::int64_t floats() const { return (lrn_.channels + lrn_.size) * kWidth; }
+  std::int64_t floats() const { return (lrn_.channels + lrn_.size) * line_; }
 
   void run(const float* x, float* y, std::int64_t count, float* scratch) const {
     std::fill_n(scratch, floats(), 0.0f);
-    float* const squares = scratch + lrn_.before * kWidth;
+    float* const squares = scratch + lrn_.before * line_;
     for (std::int64_t c = 0; c < lrn_.channels; ++c) {
       const float* const from = x + c * lrn_.plane;
-      zip_(Binary::kMul, from, from, 1, squares + c * kWidth, count);
+      zip_(Binary::kMul, from, from, 1, squares + c * line_, count);
     }
     const float factor = lrn_.alpha / static_cast<float>(lrn_.size);
     PerColumn base;
     for (std::int64_t c = 0; c < lrn_.channels; ++c) {
-      sum_.columns(scratch + c * kWidth, window_.data(), lrn_.size, nullptr, base.data(), count);
+      sum_.columns(scratch + c * line_, window_.data(), lrn_.size, nullptr, base.data(), count);
       shifted_(base.data(), base.data(), count, {0, factor, lrn_.bias});
       zip_(Binary::kPow, base.data(), &lrn_.beta, 0, base.data(), count);
       zip_(Binary::kDiv, x + c * lrn_.plane, base.data(), 1, y + c * lrn_.plane, count);
@@ -191,22 +227,25 @@ class LrnStretch {
   }
 
  private:
+  static constexpr std::int64_t kVector = 16;
   const shape_inference::Lrn& lrn_;
+  std::int64_t line_;
   Zip zip_;
   const FoldKernel& sum_;
   UnaryFn shifted_;
-  std::vector<std::int64_t> window_;
+  std::array<std::int64_t, FoldKernel::kLanes> window_;  // lines of a sum
 };
 
 }  // namespace
 
 core::Result<void> lrn(const Call& call, Outputs outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto lrn, shape_inference::lrn_of(call));
+  COMMENSAL_ASSIGN(const auto made, call.memo.of([&] { return shape_inference::lrn_of(call); }));
+  const shape_inference::Lrn& lrn = *made;
   constexpr std::int64_t kChannelsMax = 1 << 13;  // of a stretch that takes no pause
   const bool serves = lrn.type.dtype == DType::kFloat32 && outputs[0].elements() > 0 &&
                       lrn.size <= FoldKernel::kLanes && lrn.channels <= kChannelsMax;
   if (!serves) return ref::kLrn.best()(call, outputs, ws);
-  const LrnStretch stretch(lrn, ws.isa);
+  const LrnStretch stretch(lrn, std::min(LrnStretch::kWidth, lrn.plane), ws.isa);
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
   const std::int64_t stretches = ceil_div(lrn.plane, LrnStretch::kWidth);
@@ -221,20 +260,22 @@ core::Result<void> lrn(const Call& call, Outputs outputs, Workspace& ws) {
 }
 
 namespace {
-core::Result<bool> hardmax_served(const Call& call, Outputs outputs, Workspace& ws) {
+core::Result<Groups> hardmax_groups(const Call& call, Isa isa) {
   COMMENSAL_ASSIGN(const shape_inference::Softmax s, shape_inference::softmax_of(call));
+  ref::Folding folding;
   const std::int64_t elements = s.type.shape.elements();
-  if (elements == 0) return true;
+  if (elements == 0) return Groups{};
   const std::int64_t inner = s.view.inner_size, length = s.view.length;
   const std::int64_t outer = elements / (length * inner);
-  ref::Folding folding;
   folding.from = {outer, length, inner};
   folding.kept = {outer, 1, inner};
   folding.folded = {1, length, 1};
-  if (s.type.dtype != DType::kFloat32 || !FoldPieces::suit(folding)) {
-    return false;
-  }
-  const FoldPieces pieces(folding, ws.isa);
+  return Groups::of(call, folding, isa);
+}
+
+void run_hardmax(const Groups& groups, const Call& call, Outputs outputs, Workspace& ws) {
+  const FoldPieces& pieces = *groups.pieces;
+  const std::int64_t length = groups.folding.from[1], inner = groups.folding.from[2];
   const float* const x = call.in(0).data<float>().data();
   float* const y = outputs[0].mutable_data<float>().data();
   pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
@@ -249,12 +290,13 @@ core::Result<bool> hardmax_served(const Call& call, Outputs outputs, Workspace& 
       y[piece.base + where[static_cast<std::size_t>(i)] * inner + i] = 1;
     }
   });
-  return true;
 }
 }  // namespace
 
 core::Result<void> hardmax(const Call& call, Outputs outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kHardmax, hardmax_served);
+  if (outputs[0].elements() == 0) return {};
+  const auto parse = [&] { return hardmax_groups(call, ws.isa); };
+  return serve_groups(parse, ref::kHardmax, call, outputs, ws, run_hardmax);
 }
 
 }  // namespace commensal::kernels::cpu

@@ -6,78 +6,33 @@
 #include <commensal/compute/kernels/cpu/folds.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/pool_call.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
-#include <commensal/compute/kernels/cpu/taps.hpp>
-#include <commensal/compute/kernels/cpu/window_maxima.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
-#include <commensal/compute/kernels/shape_inference/pool.hpp>
 #include <limits>
-#include <vector>
 
 namespace commensal::kernels::cpu {
 
 namespace {
 
-using shape_inference::Dims;
 using shape_inference::Pool;
 using tensor::DType;
+using PoolKind = PoolCall::Kind;
 
 bool is_float32(const Call& call) { return call.in(0).dtype() == DType::kFloat32; }
-bool is_code(const Call& call) {
-  return call.in(0).dtype() == DType::kUint8 || call.in(0).dtype() == DType::kInt8;
-}
 
-/// Where the places of a plane's elements are, as PlacedTaps has them.
-class Places {
- public:
-  std::vector<std::uint32_t> taps;
-  std::uint32_t row_step = 0, column_step = 0;
-
-  explicit Places(const Pool& pool) : window_(pool.window) {
-    std::int64_t next = 1;
-    for (std::size_t i = 0; i < rank_; ++i) {
-      const std::size_t d = pool.column_major ? i : rank_ - 1 - i;
-      step_[d] = next;
-      next *= window_.in[d];
-    }
-    for (std::int64_t tap = 0; tap < window_.taps(); ++tap) {
-      const Dims at = window_.split(tap, window_.kernel);
-      std::int64_t place = 0;
-      for (std::size_t d = 0; d < rank_; ++d)
-        place += (at[d] * window_.dilation[d] - window_.pad_begin[d]) * step_[d];
-      taps.push_back(static_cast<std::uint32_t>(place));
-    }
-    if (rank_ > 1)
-      row_step = static_cast<std::uint32_t>(window_.stride[rank_ - 2] * step_[rank_ - 2]);
-    column_step = static_cast<std::uint32_t>(window_.stride[rank_ - 1] * step_[rank_ - 1]);
-  }
-  /// Of the slice whose first output is this one.
-  std::uint32_t slice(std::int64_t output) const {
-    const Dims at = window_.split(output, window_.out);
-    std::int64_t place = 0;
-    for (std::size_t d = 0; d < rank_; ++d) place += at[d] * window_.stride[d] * step_[d];
-    return static_cast<std::uint32_t>(place);
-  }
-
- private:
-  const shape_inference::Window& window_;
-  const std::size_t rank_ = static_cast<std::size_t>(window_.rank);
-  Dims step_{};
-};
-
-/// What becomes of one plane after the other.
+/// What becomes of one plane after the other. It refers to the call.
 class PlanePool {
  public:
-  enum class Kind { kMaximum, kAverage, kSum, kNorm };  // kSum, kNorm: of LpPool, p being 1 or 2
-  PlanePool(const Pool& pool, Kind kind, const Workspace& ws)
-      : pool_(pool),
-        kind_(kind),
+  PlanePool(const PoolCall& call, const Workspace& ws)
+      : pool_(call.pool),
+        kind_(call.kind),
+        power_(call.power),
         threads_(ws.threads),
         kernels_(kernels_for(ws.isa)),
-        layout_(pool.window) {
-    if (kind == Kind::kAverage) divisors_ = pool.divisors();
-  }
+        layout_(*call.layout),
+        divisors_(call.divisors) {}
   std::int64_t scratch() const { return layout_.plane_floats() + kernels_.lanes; }
 
   /// A plane of sums; of maxima see run_placed and WindowMaxima.
@@ -85,26 +40,15 @@ class PlanePool {
     const std::int64_t count = layout_.plane_floats(), outputs = pool_.window.out_elements();
     Pulse pulse(&threads_);
     layout_.fill(pulse, kernels_, x, -0.0f, scratch);
-    const auto in_place = [&](Unary f, float* of, std::int64_t many) {
-      pieces_of(of, many, [&](float* piece, std::int64_t size) {
-        kernels_.unary[static_cast<std::size_t>(f)](piece, piece, size, {});
-      });
-    };
-    // Of LpPool what is absent becomes +0: it changes no sum of what is never below it.
-    if (kind_ == Kind::kSum) in_place(Unary::kAbs, scratch, count);
-    if (kind_ == Kind::kNorm) {
-      const auto times = kernels_.binary[static_cast<std::size_t>(Binary::kMul)];
-      pieces_of(scratch, count,
-                [&](float* piece, std::int64_t size) { times(piece, 1, piece, 1, piece, size); });
-    }
+    if (kind_ == PoolKind::kPower) raise(scratch, count);
     TapPlane plane = layout_.plane(scratch, y);
-    if (kind_ == Kind::kAverage) plane.divisors = divisors_.data();
+    if (kind_ == PoolKind::kAverage) plane.divisors = divisors_.data();
     fold_taps(pulse, layout_, plane, kernels_.taps.average);
-    if (kind_ == Kind::kNorm) in_place(Unary::kSqrt, y, outputs);
+    if (kind_ == PoolKind::kPower) take_root(y, outputs);
   }
 
   /// Plane `i` of a maximum that knows its places; `keys` has room for a plane of inputs.
-  void run_placed(const float* x, float* y, const Places& places, std::int64_t i,
+  void run_placed(const float* x, float* y, const PoolPlaces& places, std::int64_t i,
                   std::int64_t* indices, float* keys, float* scratch) const {
     const std::int64_t picture = layout_.geometry.out_height * layout_.geometry.out_width;
     Pulse pulse(&threads_);
@@ -131,10 +75,33 @@ class PlanePool {
   }
 
  private:
+  /// The terms of LpPool. What is absent becomes +0: it changes no sum of what is never below it.
+  void raise(float* x, std::int64_t count) const {
+    if (power_ == 2) return zip(Binary::kMul, x, x, 1, count);
+    map(Unary::kAbs, x, count);
+    if (power_ != 1) zip(Binary::kPow, x, &power_, 0, count);
+  }
+  void take_root(float* x, std::int64_t count) const {
+    const float root = 1 / power_;
+    if (power_ == 2) return map(Unary::kSqrt, x, count);
+    if (power_ != 1) zip(Binary::kPow, x, &root, 0, count);
+  }
+  void map(Unary f, float* x, std::int64_t count) const {
+    const UnaryFn fn = kernels_.unary[static_cast<std::size_t>(f)];
+    pieces_of(x, count, [&](float* piece, std::int64_t size) { fn(piece, piece, size, {}); });
+  }
+  /// x = f(x, b), where b is x or a number.
+  void zip(Binary f, float* x, const float* b, int b_step, std::int64_t count) const {
+    const BinaryFn fn = kernels_.binary[static_cast<std::size_t>(f)];
+    pieces_of(x, count, [&](float* piece, std::int64_t size) {
+      fn(piece, 1, b_step == 0 ? b : piece, b_step, piece, size);
+    });
+  }
+
   /// Others may run in between.
   template <class F>
   void pieces_of(float* x, std::int64_t count, const F& f) const {
-    constexpr std::int64_t kPiece = 1 << 18;
+    constexpr std::int64_t kPiece = 1 << 16;
     for (std::int64_t at = 0; at < count; at += kPiece) {
       if (count > kPiece) threads_.yield();
       f(x + at, std::min(kPiece, count - at));
@@ -142,16 +109,18 @@ class PlanePool {
   }
 
   const Pool& pool_;
-  Kind kind_;
+  PoolKind kind_;
+  float power_;
   const ThreadPool& threads_;
   const CpuKernels& kernels_;
-  TapLayout layout_;
-  std::vector<float> divisors_;
+  const TapLayout& layout_;
+  const std::vector<float>& divisors_;
 };
 
-core::Result<void> pool_planes(const Pool& pool, const Call& call, Tensor& output, Workspace& ws,
-                               PlanePool::Kind kind) {
-  const PlanePool planes(pool, kind, ws);
+core::Result<void> pool_planes(const PoolCall& made, const Call& call, Tensor& output,
+                               Workspace& ws) {
+  const PlanePool planes(made, ws);
+  const Pool& pool = made.pool;
   const float* x = call.in(0).data<float>().data();
   float* y = output.mutable_data<float>().data();
   const std::int64_t in = pool.window.in_elements(), out = pool.window.out_elements();
@@ -160,10 +129,11 @@ core::Result<void> pool_planes(const Pool& pool, const Call& call, Tensor& outpu
   });
 }
 
-core::Result<void> pool_with_places(const Pool& pool, const Call& call, std::span<Tensor> outputs,
-                                    Workspace& ws) {
-  const PlanePool planes(pool, PlanePool::Kind::kMaximum, ws);
-  const Places places(pool);
+core::Result<void> pool_with_places(const PoolCall& made, const Call& call,
+                                    std::span<Tensor> outputs, Workspace& ws) {
+  const PlanePool planes(made, ws);
+  const Pool& pool = made.pool;
+  const PoolPlaces& places = *made.places;
   const float* x = call.in(0).data<float>().data();
   float* y = outputs[0].mutable_data<float>().data();
   std::int64_t* indices = outputs[1].mutable_data<std::int64_t>().data();
@@ -176,8 +146,8 @@ core::Result<void> pool_with_places(const Pool& pool, const Call& call, std::spa
 }
 
 template <class T>
-core::Result<void> max_pool_of(const Pool& pool, const Call& call, Tensor& output, Workspace& ws) {
-  const WindowMaxima<T> maxima(pool.window, ws.isa);
+core::Result<void> max_pool_of(const Pool& pool, const WindowMaxima<T>& maxima, const Call& call,
+                               Tensor& output, Workspace& ws) {
   const T* x = call.in(0).data<T>().data();
   T* y = output.mutable_data<T>().data();
   const std::int64_t in = pool.window.in_elements(), out = pool.window.out_elements();
@@ -191,10 +161,9 @@ core::Result<void> max_pool_of(const Pool& pool, const Call& call, Tensor& outpu
 }
 
 /// As numbers, which 8-bit codes are exactly; the maximum of nothing is the lowest code.
-core::Result<void> max_pool_of_codes(const Pool& pool, const Call& call, Tensor& output,
-                                     Workspace& ws) {
+core::Result<void> max_pool_of_codes(const Pool& pool, const WindowMaxima<float>& maxima,
+                                     const Call& call, Tensor& output, Workspace& ws) {
   const CodeKernels& code_kernels = code_kernels_for(ws.isa);
-  const WindowMaxima<float> maxima(pool.window, ws.isa);
   const std::int64_t in = pool.window.in_elements(), out = pool.window.out_elements();
   const float one = 1;
   const std::int32_t none = 0;
@@ -210,16 +179,6 @@ core::Result<void> max_pool_of_codes(const Pool& pool, const Call& call, Tensor&
         maxima.run(pulse, from, to, reinterpret_cast<std::int32_t*>(scratch));
         code_kernels.quantise(row(out), to, output.mutable_bytes().data() + i * out);
       });
-}
-
-/// Whether each plane has one output, out of all of it.
-bool takes_whole_planes(const Pool& pool) {
-  const shape_inference::Window& w = pool.window;
-  for (std::size_t d = 0; d < static_cast<std::size_t>(w.rank); ++d) {
-    if (w.kernel[d] != w.in[d] || w.dilation[d] != 1 || w.out[d] != 1) return false;
-    if (w.pad_begin[d] != 0 || w.pad_end[d] != 0) return false;
-  }
-  return true;
 }
 
 /// Calls task(plane) for all planes, some at a time.
@@ -272,34 +231,27 @@ void maxima_of_whole_planes(const Pool& pool, const Call& call, Tensor& output, 
 }
 
 /// Where the layout suits; of maxima also of codes and doubles.
-core::Result<bool> pool_served(const Call& call, std::span<Tensor> outputs, Workspace& ws,
-                               PlanePool::Kind kind) {
-  COMMENSAL_ASSIGN(const Pool pool, shape_inference::pool_of(call));
-  if (outputs.size() == 1 && is_float32(call) && takes_whole_planes(pool)) {
-    if (kind == PlanePool::Kind::kMaximum) {
+core::Result<bool> pool_served(const PoolCall& made, const Call& call, std::span<Tensor> outputs,
+                               Workspace& ws) {
+  const Pool& pool = made.pool;
+  if (made.is_whole && is_float32(call)) {
+    if (made.kind == PoolKind::kMaximum) {
       maxima_of_whole_planes(pool, call, outputs[0], ws);
-      return true;
-    }
-    if (kind == PlanePool::Kind::kAverage) {
+    } else {
       average_whole_planes(pool, call, outputs[0], ws);
-      return true;
     }
-  }
-  constexpr std::int64_t kListedMax = 1 << 24;  // divisors
-  if (!TapLayout::suits(pool.window) || pool.window.in_elements() == 0) return false;
-  if (kind == PlanePool::Kind::kAverage && pool.window.out_elements() > kListedMax) return false;
-  if (outputs.size() > 1) {
-    const bool counts = pool.window.in_elements() <= std::numeric_limits<std::int32_t>::max();
-    if (!is_float32(call) || !counts) return false;
-    COMMENSAL_TRY(pool_with_places(pool, call, outputs, ws));
-  } else if (kind == PlanePool::Kind::kMaximum && is_float32(call)) {
-    COMMENSAL_TRY(max_pool_of<float>(pool, call, outputs[0], ws));
-  } else if (is_float32(call)) {
-    COMMENSAL_TRY(pool_planes(pool, call, outputs[0], ws, kind));
-  } else if (kind == PlanePool::Kind::kMaximum && is_code(call)) {
-    COMMENSAL_TRY(max_pool_of_codes(pool, call, outputs[0], ws));
-  } else if (kind == PlanePool::Kind::kMaximum && pool.dtype == DType::kFloat64) {
-    COMMENSAL_TRY(max_pool_of<double>(pool, call, outputs[0], ws));
+  } else if (made.places.has_value() && pool.dtype == DType::kFloat64) {
+    COMMENSAL_TRY(max_pool_doubles_with_places(made, call, outputs, ws));
+  } else if (made.places.has_value()) {
+    COMMENSAL_TRY(pool_with_places(made, call, outputs, ws));
+  } else if (made.maxima.has_value() && is_float32(call)) {
+    COMMENSAL_TRY(max_pool_of(pool, *made.maxima, call, outputs[0], ws));
+  } else if (made.maxima.has_value()) {
+    COMMENSAL_TRY(max_pool_of_codes(pool, *made.maxima, call, outputs[0], ws));
+  } else if (made.maxima_of_doubles.has_value()) {
+    COMMENSAL_TRY(max_pool_of(pool, *made.maxima_of_doubles, call, outputs[0], ws));
+  } else if (made.layout.has_value()) {
+    COMMENSAL_TRY(pool_planes(made, call, outputs[0], ws));
   } else {
     return false;
   }
@@ -307,57 +259,51 @@ core::Result<bool> pool_served(const Call& call, std::span<Tensor> outputs, Work
 }
 
 core::Result<void> pool_any(const Call& call, std::span<Tensor> outputs, Workspace& ws,
-                            PlanePool::Kind kind, const Judge& judge) {
+                            PoolKind kind, const Judge& judge) {
   if (outputs[0].elements() == 0) return {};
+  COMMENSAL_ASSIGN(const auto made, call.memo.of([&] {
+    return PoolCall::of(call, kind, outputs.size() > 1, ws.isa);
+  }));
   return serve(call, outputs, ws, judge,
-               [kind](const Call& own, std::span<Tensor> made, Workspace& space) {
-                 return pool_served(own, made, space, kind);
+               [&made](const Call& own, std::span<Tensor> to, Workspace& space) {
+                 return pool_served(*made, own, to, space);
                });
 }
 
-core::Result<bool> global_average(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const Pool pool, shape_inference::global_pool_of(call));
-  if (!is_float32(call)) return false;
-  average_whole_planes(pool, call, outputs[0], ws);
-  return true;
-}
-
-core::Result<bool> global_maximum(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const Pool pool, shape_inference::global_pool_of(call));
-  if (!is_float32(call)) return false;
-  maxima_of_whole_planes(pool, call, outputs[0], ws);
-  return true;
+/// `whole`: average_whole_planes or maxima_of_whole_planes.
+template <class Whole>
+core::Result<void> global_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws,
+                               const Judge& judge, const Whole& whole) {
+  COMMENSAL_ASSIGN(const auto pool,
+                   call.memo.of([&] { return shape_inference::global_pool_of(call); }));
+  return serve(call, outputs, ws, judge,
+               [&](const Call& own, std::span<Tensor> to, Workspace& space) -> core::Result<bool> {
+                 if (!is_float32(own)) return false;
+                 whole(*pool, own, to[0], space);
+                 return true;
+               });
 }
 
 }  // namespace
 
 core::Result<void> max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return pool_any(call, outputs, ws, PlanePool::Kind::kMaximum, ref::kMaxPool);
+  return pool_any(call, outputs, ws, PoolKind::kMaximum, ref::kMaxPool);
 }
 
 core::Result<void> average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return pool_any(call, outputs, ws, PlanePool::Kind::kAverage, ref::kAveragePool);
+  return pool_any(call, outputs, ws, PoolKind::kAverage, ref::kAveragePool);
 }
 
 core::Result<void> lp_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  float p = 0;
-  if (call.opset < 2) {
-    COMMENSAL_ASSIGN(p, call.attributes->real("p", 2));
-  } else {
-    COMMENSAL_ASSIGN(const std::int64_t whole, call.attributes->integer("p", 2));
-    p = static_cast<float>(whole);
-  }
-  if (p != 1 && p != 2) return ref::kLpPool.best()(call, outputs, ws);
-  return pool_any(call, outputs, ws, p == 1 ? PlanePool::Kind::kSum : PlanePool::Kind::kNorm,
-                  ref::kLpPool);
+  return pool_any(call, outputs, ws, PoolKind::kPower, ref::kLpPool);
 }
 
 core::Result<void> global_average_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kGlobalAveragePool, global_average);
+  return global_pool(call, outputs, ws, ref::kGlobalAveragePool, average_whole_planes);
 }
 
 core::Result<void> global_max_pool(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kGlobalMaxPool, global_maximum);
+  return global_pool(call, outputs, ws, ref::kGlobalMaxPool, maxima_of_whole_planes);
 }
 
 }  // namespace commensal::kernels::cpu

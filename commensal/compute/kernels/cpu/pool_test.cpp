@@ -63,7 +63,7 @@ void check_pool(std::string_view name, const PoolCase& c, std::int64_t detail, i
     if (name == "AveragePool") test.attributes.set("count_include_pad", detail);
     if (name == "MaxPool") test.attributes.set("storage_order", detail);
     if (name == "LpPool") test.attributes.set("p", detail);
-    test.serves = c.x.elements() > 0 && !(name == "LpPool" && detail == 3);
+    test.serves = c.x.elements() > 0;
     expect_equal_to_ref(test);
   }
 }
@@ -98,7 +98,7 @@ TEST(EqualityPool, PlacesAmongInfinitiesAndPadding) {
 }
 
 TEST(EqualityPool, Norms) {
-  for (const std::int64_t p : {1, 2, 3}) {
+  for (const std::int64_t p : {1, 2, 3, 5}) {
     for (const PoolCase& c : kPools) check_pool("LpPool", c, p);
   }
 }

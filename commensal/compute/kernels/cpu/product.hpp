@@ -5,6 +5,7 @@
 #include <commensal/compute/kernels/cpu/packed_floats.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 #include <span>
+#include <vector>
 
 /// Matrix products of any size out of the tiles of lanes.hpp: C = A B, every element one chain of
 /// fused multiply-adds over the depth, ascending, whatever the split into blocks and threads. T is
@@ -128,6 +129,26 @@ core::Result<void> multiply(const ProductShape& shape, std::span<const Product> 
                             Workspace& ws);
 core::Result<void> multiply(const ProductShape& shape, std::span<const ProductOf<double>> products,
                             Workspace& ws);
+
+/// Computes `count` products whose right matrices are make(i), a ColumnSource: product(i, source)
+/// says the rest. Error: kResourceExhausted.
+template <class Make, class Of>
+core::Result<void> multiply_each(const ProductShape& shape, std::int64_t count, const Make& make,
+                                 const Of& product, Workspace& ws) {
+  if (count == 1) {  // nothing is allocated
+    const auto source = make(0);
+    const Product one = product(0, source);
+    return multiply(shape, std::span(&one, 1), ws);
+  }
+  std::vector<decltype(make(0))> sources;
+  std::vector<Product> products;
+  sources.reserve(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    sources.push_back(make(i));
+    products.push_back(product(i, sources.back()));
+  }
+  return multiply(shape, products, ws);
+}
 
 /// Both packed: panels of tile_rows rows, and of tile_columns columns, `depth` deep.
 struct PackedBlock {

@@ -14,12 +14,37 @@ inline core::Result<std::shared_ptr<float>> floats_from(tensor::Arena& arena, st
   return std::shared_ptr<float>(block, reinterpret_cast<float*>(block.get()));
 }
 
+/// Floats that are rather on the stack than in the arena, which takes longer than what is small.
+inline constexpr std::int64_t kFewFloats = 2048;
+
+/// Room for the floats of a call: on the stack where they are few.
+class Room {
+ public:
+  /// Once. Error: kResourceExhausted.
+  core::Result<float*> of(tensor::Arena& arena, std::int64_t floats) {
+    if (floats <= kFewFloats) return few_;
+    COMMENSAL_ASSIGN(many_, floats_from(arena, floats));
+    return many_.get();
+  }
+
+ private:
+  alignas(tensor::Arena::kAlignment) float few_[kFewFloats];  // unspecified, as the arena's
+  std::shared_ptr<float> many_;
+};
+
 /// Calls task(i, scratch) once for every i in [0, count), on the pool's threads; tasks that run at
 /// the same time have different scratches of `floats` floats: where there is no room for as many as
 /// there are threads, fewer work. Error: kResourceExhausted, before any task has run.
 template <class Task>
 core::Result<void> run_with_scratch(Workspace& ws, std::int64_t count, std::int64_t floats,
                                     const Task& task) {
+  if (floats <= kFewFloats) {
+    ws.threads.run(count, [&](std::int64_t i) {
+      alignas(tensor::Arena::kAlignment) float scratch[kFewFloats];
+      task(i, scratch);
+    });
+    return {};
+  }
   const auto wanted = std::min<std::int64_t>(count, ws.threads.threads());
   std::vector<std::shared_ptr<float>> scratches;
   while (std::ssize(scratches) < wanted) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/cpu/taps.hpp>
 
 namespace commensal::kernels::cpu {
@@ -71,6 +70,7 @@ TapLayout::TapLayout(const shape_inference::Window& w) : geometry(Geometry::of(w
   for (std::size_t d = 0; d < static_cast<std::size_t>(leading()); ++d) {
     slices_[d] = reach(w.out[d], w.stride[d], w.kernel[d], w.dilation[d]);
   }
+  offsets.reserve(static_cast<std::size_t>(w.taps()));
   for (std::int64_t tap = 0; tap < w.taps(); ++tap) {
     const Dims at = w.split(tap, w.kernel);
     std::int64_t slice = 0;
@@ -114,24 +114,14 @@ std::int64_t TapLayout::slice(std::int64_t z) const {
 
 void TapLayout::fill(Pulse& pulse, const CpuKernels& kernels, const float* plane, float around,
                      float* to) const {
-  constexpr std::int64_t kFloatsAStep = 8, kSliceSteps = 8;
-  const std::int64_t slices = plane_floats() / slice_floats();
-  for (std::int64_t i = 0; i < slices; ++i) {
-    PlaneSplit one = split;
-    std::int64_t from = 0, rest = i, step = 1;
-    for (auto d = static_cast<std::size_t>(leading()); d-- > 0;) {
-      const std::int64_t place = rest % slices_[d] - window.pad_begin[d];
-      if (place < 0 || place >= window.in[d]) one.in_height = 0;  // all of it lies around
-      from += place * step;
-      step *= window.in[d];
-      rest /= slices_[d];
-    }
-    one.plane = one.in_height == 0 ? plane : plane + from * split.in_height * split.in_width;
-    one.around = around;
-    one.to = to + i * slice_floats();
-    pulse(kSliceSteps + slice_floats() / kFloatsAStep);
+  PlaneSplit one = split;
+  one.around = around;
+  each_slice(pulse, [&](std::int64_t from, std::int64_t at, bool inside) {
+    one.in_height = inside ? split.in_height : 0;
+    one.plane = plane + from;
+    one.to = to + at;
     kernels.split_plane(one);
-  }
+  });
 }
 
 TapPlane TapLayout::plane(const float* in, float* out) const {
@@ -146,15 +136,14 @@ TapPlane TapLayout::plane(const float* in, float* out) const {
   return plane;
 }
 
-core::Result<std::shared_ptr<float>> split_planes(const TapLayout& layout, const float* x,
-                                                  std::int64_t planes, Workspace& ws) {
+core::Result<float*> split_planes(const TapLayout& layout, const float* x, std::int64_t planes,
+                                  Workspace& ws, Room& room) {
   const CpuKernels& kernels = kernels_for(ws.isa);
   const std::int64_t floats = layout.plane_floats(), from = layout.window.in_elements();
-  COMMENSAL_ASSIGN(std::shared_ptr<float> made,
-                   floats_from(ws.arena, planes * floats + kernels.lanes));
+  COMMENSAL_ASSIGN(float* const made, room.of(ws.arena, planes * floats + kernels.lanes));
   ws.threads.run(planes, [&](std::int64_t i) {
     Pulse pulse(&ws.threads);
-    layout.fill(pulse, kernels, x + i * from, 0.0f, made.get() + i * floats);
+    layout.fill(pulse, kernels, x + i * from, 0.0f, made + i * floats);
   });
   return made;
 }

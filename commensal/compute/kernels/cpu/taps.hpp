@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/product.hpp>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/pulse.hpp>
 #include <commensal/compute/kernels/shape_inference/window.hpp>
 #include <functional>
@@ -42,12 +43,18 @@ struct TapLayout {
   }
   explicit TapLayout(const shape_inference::Window& window);
 
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(sizeof *this + offsets.size() * sizeof(std::int64_t));
+  }
   /// One tap, on the plane as it lies in memory.
   bool is_pointwise() const;
   std::int64_t plane_floats() const;
   std::int64_t out_slices() const;
   std::int64_t slice(std::int64_t z) const;
-  /// Others may run between slices.
+  /// Calls f(from, to, inside) for every slice: `from` of an input plane, `to` of its copy, both in
+  /// elements; not `inside`: all of it lies around the plane. Others may run between slices.
+  template <class F>
+  void each_slice(Pulse& pulse, const F& f) const;
   void fill(Pulse& pulse, const CpuKernels& kernels, const float* plane, float around,
             float* to) const;
   /// Slice 0 of a plane.
@@ -59,10 +66,29 @@ struct TapLayout {
   shape_inference::Dims slices_{};  // of the leading dimensions, padded
 };
 
-/// Planes side by side, padded with +0 and split, readable to a vector beyond. Error:
+template <class F>
+void TapLayout::each_slice(Pulse& pulse, const F& f) const {
+  constexpr std::int64_t kFloatsAStep = 8, kSliceSteps = 8;
+  const std::int64_t slices = plane_floats() / slice_floats();
+  for (std::int64_t i = 0; i < slices; ++i) {
+    bool inside = true;
+    std::int64_t from = 0, rest = i, step = 1;
+    for (auto d = static_cast<std::size_t>(leading()); d-- > 0;) {
+      const std::int64_t place = rest % slices_[d] - window.pad_begin[d];
+      inside = inside && place >= 0 && place < window.in[d];
+      from += place * step;
+      step *= window.in[d];
+      rest /= slices_[d];
+    }
+    pulse(kSliceSteps + slice_floats() / kFloatsAStep);
+    f(inside ? from * split.in_height * split.in_width : 0, i * slice_floats(), inside);
+  }
+}
+
+/// Planes side by side, padded with +0 and split, readable to a vector beyond, in `room`. Error:
 /// kResourceExhausted.
-core::Result<std::shared_ptr<float>> split_planes(const TapLayout& layout, const float* x,
-                                                  std::int64_t planes, Workspace& ws);
+core::Result<float*> split_planes(const TapLayout& layout, const float* x, std::int64_t planes,
+                                  Workspace& ws, Room& room);
 
 /// Calls fold(piece, y, x) for all of a slice, in pieces between which others may run: some rows,
 /// or a part of one, from output (y, x) on.

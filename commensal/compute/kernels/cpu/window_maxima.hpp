@@ -28,6 +28,11 @@ class WindowMaxima {
     const std::int64_t step = width_ + kRowSlack;
     if (all > 1 && all * lines_.taps() >= 2 * rows && rows <= kKeyed / step) keyed_step_ = step;
   }
+  /// Of what is listed.
+  std::int64_t bytes() const {
+    constexpr auto kPlace = static_cast<std::int64_t>(sizeof(std::int64_t));
+    return kPlace * (std::ssize(listed_.rows) + std::ssize(listed_.ends));
+  }
   /// Keys that run() needs room for.
   std::int64_t scratch() const {
     return line_keys_ + keyed_step_ * lines_.in_elements() + 2 * WindowLines<T>::kSlack;

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <commensal/compute/kernels/cpu/blocked/weights.hpp>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 namespace commensal::kernels::cpu {
 
 /// One call of a blocked convolution, the same for all its ways.
 struct BlockedConv {
   shape_inference::Conv conv;
-  bool from_picture = false;  // X is [N, C, H, W], of few channels
-  RowFinish finish;           // bias in whole blocks, residual blocked as Y
-  Gate gate = Gate::kNone;    // done to what `finish` gives
-  float alpha = 0, beta = 0;  // of kHardSigmoid
+  bool from_picture = false;                          // X is [N, C, H, W], of few channels
+  RowFinish finish;                                   // bias in whole blocks, residual blocked as Y
+  Gate gate = Gate::kNone;                            // done to what `finish` gives
+  float alpha = 0, beta = 0;                          // of kHardSigmoid
+  std::shared_ptr<const std::vector<DepthRun>> runs;  // of DirectRows, where it has them already
   const float* x = nullptr;
   float* y = nullptr;
 
@@ -38,13 +41,14 @@ struct BlockedConv {
 /// Thread-safety: any thread.
 class LastCall {
  public:
-  /// As BlockedConv::of, which is only asked where X has another type than last time.
-  core::Result<BlockedConv> of(const Call& call);
+  /// As BlockedConv::of, which is only asked where X has another type than last time; `x` and the
+  /// residual are not this call's.
+  core::Result<std::shared_ptr<const BlockedConv>> of(const Call& call);
 
  private:
   std::mutex mutex_;
   TensorType x_;
-  BlockedConv read_;
+  std::shared_ptr<const BlockedConv> read_;
 };
 
 // One file each. Error: kResourceExhausted.

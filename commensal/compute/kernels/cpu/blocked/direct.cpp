@@ -28,7 +28,7 @@ class Direct {
         out_(call.out()) {}
 
   core::Result<void> run() {
-    COMMENSAL_ASSIGN(rows_, DirectRows::of(call_, ws_));
+    COMMENSAL_ASSIGN(rows_, DirectRows::of(call_, ws_, room_));
     flatten();
     return multiply();
   }
@@ -147,6 +147,7 @@ class Direct {
   const BlockedKernels& kernels_;
   const BlockedShape out_;
 
+  Room room_;  // of `rows_`
   DirectRows rows_;
   std::int64_t height_ = 0, width_ = 0;  // of the output, flattened
 };

@@ -157,7 +157,8 @@ Done blocked_expand(const Call& call, Outputs outputs, Workspace& ws) {
   const auto& weights = static_cast<const PairWeights&>(*ws.packed);
   COMMENSAL_ASSIGN(Pair pair, Pair::of(call));
   pair.second.y = outputs[0].mutable_data<float>().data();
-  COMMENSAL_ASSIGN(const DirectRows from, DirectRows::of(pair.first, ws));
+  Room room;
+  COMMENSAL_ASSIGN(const DirectRows from, DirectRows::of(pair.first, ws, room));
   const shape_inference::Window& w = pair.second.conv.window;
   const BlockedShape out = pair.second.out();
   const auto& panels = weights.first.panels().panels;
