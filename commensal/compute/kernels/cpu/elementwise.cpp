@@ -2,6 +2,7 @@
 // Functions of one element, and of two broadcast ones.
 #include <algorithm>
 #include <array>
+#include <commensal/compute/kernels/cpu/doubles.hpp>
 #include <commensal/compute/kernels/cpu/extremes.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
@@ -61,7 +62,9 @@ core::Result<void> map(Unary what, const UnaryParameters& parameters, const Call
 
 core::Result<void> unary(Unary what, const Judge& judge, const Call& call, Outputs outputs,
                          Workspace& ws) {
-  if (!is_single(call.in(0).dtype())) return judge.best()(call, outputs, ws);
+  const DType dtype = call.in(0).dtype();
+  if (dtype == DType::kFloat64 && map_doubles(what, call.in(0), outputs[0], ws)) return {};
+  if (!is_single(dtype)) return judge.best()(call, outputs, ws);
   return map(what, {}, call, outputs[0], ws);
 }
 
@@ -368,6 +371,13 @@ core::Result<void> mul(const Call& call, Outputs outputs, Workspace& ws) {
   return binary(Binary::kMul, ref::kMul, call, outputs, ws);
 }
 core::Result<void> pow(const Call& call, Outputs outputs, Workspace& ws) {
+  if (call.in(0).dtype() == DType::kFloat64 && are_alike(call)) {
+    const auto fn = double_kernels_for(ws.isa).pow;
+    return in_parts(call, outputs[0], kTaskElements / 4, ws, [&](const Part& part) {
+      fold<double>(fn, part);
+      ws.threads.yield();  // special cases take long
+    });
+  }
   return binary(Binary::kPow, ref::kPow, call, outputs, ws);
 }
 core::Result<void> sub(const Call& call, Outputs outputs, Workspace& ws) {

@@ -2,6 +2,7 @@
 // Normalisations and Softmax.
 #include <algorithm>
 #include <cmath>
+#include <commensal/compute/kernels/cpu/doubles.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
@@ -212,11 +213,16 @@ core::Result<bool> softmax_served(const SoftmaxRows& s, RowFn fn, const Call& ca
   return true;
 }
 
-core::Result<void> softmax_by(RowFn fn, const Call& call, Tensor& output, Workspace& ws,
-                              const Judge& judge) {
+core::Result<void> softmax_by(RowFn fn, bool logarithm, const Call& call, Tensor& output,
+                              Workspace& ws, const Judge& judge) {
   COMMENSAL_ASSIGN(const auto kept, call.memo.of([&] { return SoftmaxRows::of(call); }));
   const SoftmaxRows& s = *kept;
   if (s.type.shape.elements() == 0) return {};
+  if (s.type.dtype == DType::kFloat64) {
+    return softmax_doubles({s.rows, s.view.length, s.view.inner_size, logarithm},
+                           call.in(0).data<double>().data(), output.mutable_data<double>().data(),
+                           ws);
+  }
   if (is_half(s.type.dtype) && s.view.inner_size == 1) return half_rows(s, fn, call, output, ws);
   return serve(call, {&output, 1}, ws, judge,
                [&](const Call& own, std::span<Tensor> made, Workspace& space) {
@@ -227,10 +233,10 @@ core::Result<void> softmax_by(RowFn fn, const Call& call, Tensor& output, Worksp
 }  // namespace
 
 core::Result<void> log_softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return softmax_by(kernels_for(ws.isa).log_softmax, call, outputs[0], ws, ref::kLogSoftmax);
+  return softmax_by(kernels_for(ws.isa).log_softmax, true, call, outputs[0], ws, ref::kLogSoftmax);
 }
 core::Result<void> softmax(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return softmax_by(kernels_for(ws.isa).softmax, call, outputs[0], ws, ref::kSoftmax);
+  return softmax_by(kernels_for(ws.isa).softmax, false, call, outputs[0], ws, ref::kSoftmax);
 }
 
 }  // namespace commensal::kernels::cpu

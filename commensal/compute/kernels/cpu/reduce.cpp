@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <commensal/compute/kernels/cpu/doubles.hpp>
 #include <commensal/compute/kernels/cpu/fold_pieces.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
@@ -244,6 +245,10 @@ void run_log_sum_exp(const Folded& folded, const Call& call, Outputs outputs, Wo
 }  // namespace
 
 core::Result<void> reduce_log_sum_exp(const Call& call, Outputs outputs, Workspace& ws) {
+  if (call.in(0).dtype() == DType::kFloat64) {
+    COMMENSAL_ASSIGN(const bool served, log_sum_exp_doubles(call, outputs[0], ws));
+    if (served) return {};
+  }
   COMMENSAL_ASSIGN(const auto folded, call.memo.of([&] { return Folded::of(call, 18, ws.isa); }));
   return serve_folded(*folded, ref::kReduceLogSumExp, call, outputs, ws, run_log_sum_exp);
 }

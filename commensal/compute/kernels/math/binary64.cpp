@@ -10,8 +10,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-// The first half of log 2 is so short that its multiples are exact.
-constexpr double kLog2Short = 0x1.62e4200000000p-1, kLog2Rest = 0x1.fdf473de6af28p-22;
 
 double power_of_2(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);

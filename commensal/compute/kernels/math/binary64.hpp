@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The functions of docs/numerics.md in binary64, in plain C++ (ref/ only: float64 networks are
-/// rare). Every operation is rounded as written; std::fma, sqrt, division and nearbyint are exact
-/// or correctly rounded, and nothing else of the C library takes part, so the bits are the same
-/// everywhere. Special cases are those of C; any NaN is a NaN, which one is for the caller's store.
-/// Largest errors: docs/numerics.md, measured by math/binary64_test.cpp.
+/// The functions of docs/numerics.md in binary64, in plain C++; those that networks ask for most
+/// also in cpu/doubles-inl.hpp, step by step the same. Every operation is rounded as written;
+/// std::fma, sqrt, division and nearbyint are exact or correctly rounded, and nothing else of the C
+/// library takes part, so the bits are the same everywhere. Special cases are those of C; any NaN
+/// is a NaN, which one is for the caller's store. Largest errors: docs/numerics.md, measured by
+/// math/binary64_test.cpp.
 namespace commensal::kernels::math::binary64 {
 
 double exp(double x);

@@ -27,37 +27,35 @@ std::uint64_t window(int first) {
   return bit == 0 ? at(word) : at(word) << bit | at(word + 1) >> (64 - bit);
 }
 
-/// An angle as r + quadrant * pi / 2, |r| at most about pi / 4; the quadrant counts modulo 4.
-struct Angle {
-  Pair r;
-  unsigned quadrant = 0;
-};
-
-// The three words are a number in [0, 4), two bits before the binary point.
+// The three words are a number in [0, 4), two bits before the binary point. Without branches that
+// nobody could foretell.
 Angle from_turns(std::uint64_t high, std::uint64_t middle, std::uint64_t low) {
   Angle angle;
-  angle.quadrant = static_cast<unsigned>(high >> 62);
   Wide fraction = (Wide{high} << 64 | middle) << 2 | low >> 62;
-  const bool rounds_up = fraction >> 127 != 0;
-  if (rounds_up) {
-    ++angle.quadrant;
-    fraction = -fraction;
-  }
-  if (fraction == 0) return angle;
-  int zeros = 0;
-  while (fraction >> 127 == 0) fraction <<= 1, ++zeros;
+  const auto rounds_up = static_cast<unsigned>(fraction >> 127);
+  angle.quadrant = static_cast<unsigned>(high >> 62) + rounds_up;
+  const Wide mask = Wide{0} - rounds_up;
+  fraction = (fraction ^ mask) - mask;  // its negative
+  const auto upper = static_cast<std::uint64_t>(fraction >> 64);
+  const auto lower = static_cast<std::uint64_t>(fraction);
+  if (upper == 0 && lower == 0) return angle;
+  const int zeros = upper != 0 ? std::countl_zero(upper) : 64 + std::countl_zero(lower);
+  fraction <<= zeros;
   // The first 53 bits, then as many again.
-  const auto first = static_cast<double>(static_cast<std::uint64_t>(fraction >> 75));
-  const auto second = static_cast<double>(static_cast<std::uint64_t>(fraction >> 22) &
-                                          ((std::uint64_t{1} << 53) - 1));
+  const auto first = static_cast<double>(static_cast<std::int64_t>(fraction >> 75));
+  const auto second = static_cast<double>(static_cast<std::int64_t>(
+      static_cast<std::uint64_t>(fraction >> 22) & ((std::uint64_t{1} << 53) - 1)));
   const double scale = std::bit_cast<double>(static_cast<std::uint64_t>(1023 - 53 - zeros) << 52);
   const Pair turns = exact_sum(first * scale, second * scale * 0x1p-53);
+  const double sign = 1.0 - 2.0 * rounds_up;
   angle.r = multiply(turns, kHalfPi);
-  if (rounds_up) angle.r = {-angle.r.high, -angle.r.low};
+  angle.r = {sign * angle.r.high, sign * angle.r.low};
   return angle;
 }
 
-// For finite a >= 0. With a = m 2^e, bits of 2 / pi before e - 2 give multiples of 4.
+}  // namespace
+
+// With a = m 2^e, bits of 2 / pi before e - 2 give multiples of 4.
 Angle reduce(double a) {
   if (a < 0x1.921fb54442d18p-1) return {{a, 0.0}, 0};
   const int exponent = static_cast<int>(bits_of(a) >> 52) - 1023 - 52;
@@ -68,6 +66,8 @@ Angle reduce(double a) {
   const std::uint64_t high = m * window(first) + static_cast<std::uint64_t>(middle >> 64);
   return from_turns(high, static_cast<std::uint64_t>(middle), static_cast<std::uint64_t>(low));
 }
+
+namespace {
 
 // sum of (-z)^k / ((first + 1) ... (first + 2k)), k from 1 to 9.
 double alternating_tail(double z, int first) {

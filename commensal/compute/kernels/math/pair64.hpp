@@ -49,6 +49,8 @@ inline double with_sign_of(double x, double value) { return is_negative(x) ? -va
 
 inline constexpr Pair kHalfPi = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
 inline constexpr Pair kLog2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
+// The first part is so short that its multiples by exponents are exact.
+inline constexpr double kLog2Short = 0x1.62e4200000000p-1, kLog2Rest = 0x1.fdf473de6af28p-22;
 
 /// exp(x) * 2^scale for |x.low| at most about an ulp of x.high.
 double exp_of(Pair x, int scale = 0);
@@ -58,5 +60,13 @@ double exp_minus_1(double x);
 Pair log_of(double x);
 /// log(1 + x) for x > -1.
 double log_1_plus(double x);
+
+/// An angle as r + quadrant * pi / 2, |r| at most about pi / 4; the quadrant counts modulo 4.
+struct Angle {
+  Pair r;
+  unsigned quadrant = 0;
+};
+/// Of finite a >= 0.
+Angle reduce(double a);
 
 }  // namespace commensal::kernels::math::binary64
