@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Einsum of two operands as products of matrices: labels of both operands and the output count the
-// products, those of the output and one operand are rows or columns, those that are summed are the
-// depth, in the order of the chain.
+// Einsum as products of matrices. Factors are the last operand and the product of those before it:
+// labels of both factors and the output count the products, those of the output and one factor are
+// rows or columns, those that are summed are the depth, in the order of the chain.
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
@@ -10,6 +10,7 @@
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/shape_inference/einsum.hpp>
+#include <optional>
 
 namespace commensal::kernels::cpu {
 
@@ -19,18 +20,20 @@ using shape_inference::Einsum;
 using Loops = std::vector<Einsum::Loop>;
 
 constexpr std::int64_t kRows = 128, kColumns = 192, kDepth = 512;  // of a block
-constexpr std::size_t kOutput = 2;
 
-/// The equation as products; `left` is the operand whose labels are the rows, so that the output's
+/// The equation as products; `left` is the factor whose labels are the rows, so that the output's
 /// last label is one of the columns where it can be.
 struct Products {
   Loops batches, rows, columns, depth;
+  std::size_t operands = 2;
   std::size_t left = 0, right = 1;
 
-  explicit Products(const Einsum& e) {
+  explicit Products(const Einsum& e) : operands(e.operands.size()) {
     Einsum::Labels labels[2], both;
     for (const char label : e.output) {
-      const bool first = e.step(0, label) != 0, second = e.step(1, label) != 0;
+      bool first = false;
+      for (std::size_t o = 0; o + 1 < operands; ++o) first = first || e.step(o, label) != 0;
+      const bool second = e.step(operands - 1, label) != 0;
       (first == second ? both : labels[second ? 1 : 0]) += label;
     }
     const auto last_of = [&](const Einsum::Labels& some) {
@@ -42,32 +45,79 @@ struct Products {
     columns = e.loops(labels[right]);
     depth = e.loops(e.summed);
   }
+  /// Of factor 0 or 1: [from, to) of the operands.
+  std::size_t from(std::size_t factor) const { return factor == 0 ? 0 : operands - 1; }
+  std::size_t to(std::size_t factor) const { return factor == 0 ? operands - 1 : operands; }
+  std::size_t output() const { return operands; }
   bool pays() const {
     return Einsum::turns(rows) > 1 && Einsum::turns(columns) > 1 &&
            Einsum::turns(rows) * Einsum::turns(columns) >= 32;
   }
 };
 
+/// What the runs of a call have in common: made once for all runs of a node.
+struct EinsumCall {
+  std::optional<Products> products;  // where they pay
+  std::int64_t depth = 0;
+
+  static core::Result<EinsumCall> of(const Call& call) {
+    EinsumCall made;
+    const bool serves = call.inputs.size() >= 2 && call.in(0).dtype() == tensor::DType::kFloat32;
+    if (!serves) return made;
+    COMMENSAL_ASSIGN(const Einsum e, shape_inference::einsum_of(call));
+    made.depth = e.depth();
+    made.products.emplace(e);
+    if (!made.products->pays()) made.products.reset();
+    return made;
+  }
+};
+
 /// Where entries [from, from + count) lie, beyond the first of all.
 class Places {
  public:
-  Places(const Loops& loops, std::size_t view, std::int64_t from, std::int64_t count) {
+  Places(const Loops& loops, std::size_t view, std::int64_t from, std::int64_t count)
+      : count_(count) {
+    if (loops.size() <= 1) {  // nothing is to be listed
+      step_ = loops.empty() ? 0 : loops[0].steps[view];
+      first_ = from * step_;
+      return;
+    }
     at_.reserve(static_cast<std::size_t>(count));
     for (std::int64_t i = from; i < from + count; ++i) {
       at_.push_back(Einsum::place(loops, view, i));
-      even_ = even_ && at_.back() == at_[0] + (i - from) * step();
+      if (i == from) first_ = at_[0];
+      if (i == from + 1) step_ = at_[1] - at_[0];
+      even_ = even_ && at_.back() == first_ + (i - from) * step_;
     }
   }
   /// Whether all are as far apart as the first two.
   bool even() const { return even_; }
-  std::int64_t step() const { return at_.size() > 1 ? at_[1] - at_[0] : 0; }
-  std::int64_t count() const { return static_cast<std::int64_t>(at_.size()); }
-  std::int64_t operator[](std::int64_t i) const { return at_[static_cast<std::size_t>(i)]; }
+  std::int64_t step() const { return step_; }
+  std::int64_t count() const { return count_; }
+  std::int64_t operator[](std::int64_t i) const {
+    return even_ ? first_ + i * step_ : at_[static_cast<std::size_t>(i)];
+  }
 
  private:
   std::vector<std::int64_t> at_;
+  std::int64_t count_, first_ = 0, step_ = 0;
   bool even_ = true;
 };
+
+/// Calls put(j, element) for entries [i, i + count) of the step of depth at `from`.
+template <class Put>
+void put_entries(const float* from, const Places& entries, std::int64_t i, std::int64_t count,
+                 const Put& put) {
+  const float* const first = from + entries[i];
+  const std::int64_t step = entries.step();
+  if (!entries.even()) {
+    for (std::int64_t j = 0; j < count; ++j) put(j, from[entries[i + j]]);
+  } else if (step == 0) {
+    for (std::int64_t j = 0; j < count; ++j) put(j, *first);
+  } else {
+    for (std::int64_t j = 0; j < count; ++j) put(j, first[j * step]);
+  }
+}
 
 /// Entries by depth in panels of `tile`, as pack_across has them.
 void pack(const CpuKernels& kernels, const float* from, const Places& entries, const Places& depth,
@@ -80,23 +130,34 @@ void pack(const CpuKernels& kernels, const float* from, const Places& entries, c
   for (std::int64_t i = 0; i < entries.count(); i += tile) {
     const std::int64_t used = std::min<std::int64_t>(tile, entries.count() - i);
     for (std::int64_t k = 0; k < depth.count(); ++k, to += tile) {
-      for (std::int64_t j = 0; j < used; ++j) to[j] = from[entries[i + j] + depth[k]];
+      put_entries(from + depth[k], entries, i, used, [&](std::int64_t j, float x) { to[j] = x; });
       std::fill(to + used, to + tile, 0.0f);
+    }
+  }
+}
+
+/// The same of a product of operands: what `packed` holds times the entries of one more.
+void pack_times(const float* from, const Places& entries, const Places& depth, int tile,
+                float* packed) {
+  for (std::int64_t i = 0; i < entries.count(); i += tile) {
+    const std::int64_t used = std::min<std::int64_t>(tile, entries.count() - i);
+    for (std::int64_t k = 0; k < depth.count(); ++k, packed += tile) {
+      put_entries(from + depth[k], entries, i, used,
+                  [&](std::int64_t j, float x) { packed[j] *= x; });
     }
   }
 }
 
 class EinsumBlocks {
  public:
-  EinsumBlocks(const Call& call, const Einsum& e, const Products& products, Isa isa, float* y)
-      : p_(products),
+  EinsumBlocks(const Call& call, const Products& products, std::int64_t depth, Isa isa, float* y)
+      : call_(call),
+        p_(products),
         kernels_(kernels_for(isa)),
-        a_(call.in(static_cast<int>(p_.left)).data<float>().data()),
-        b_(call.in(static_cast<int>(p_.right)).data<float>().data()),
         y_(y),
         rows_(Einsum::turns(p_.rows)),
         columns_(Einsum::turns(p_.columns)),
-        depth_(e.depth()) {
+        depth_(depth) {
     down_ = ceil_div(rows_, kRows);
     across_ = ceil_div(columns_, kColumns);
     const std::int64_t deep = std::min(depth_, kDepth), high = std::min(rows_, kRows);
@@ -113,23 +174,21 @@ class EinsumBlocks {
     const std::int64_t row = task / across_ % down_ * kRows, column = task % across_ * kColumns;
     const std::int64_t high = std::min(kRows, rows_ - row);
     const std::int64_t wide = std::min(kColumns, columns_ - column);
-    const Places to_rows(p_.rows, kOutput, row, high);
-    const Places to_columns(p_.columns, kOutput, column, wide);
-    float* const y = y_ + Einsum::place(p_.batches, kOutput, batch);
+    const Places to_rows(p_.rows, p_.output(), row, high);
+    const Places to_columns(p_.columns, p_.output(), column, wide);
+    float* const y = y_ + Einsum::place(p_.batches, p_.output(), batch);
     const bool in_place =
         to_rows.even() && to_columns.even() && (wide == 1 || to_columns.step() == 1);
     float* const to = in_place ? y + to_rows[0] + to_columns[0] : scratch + made_;
     const std::int64_t to_step = in_place ? to_rows.step() : kColumns;
-    const Places from_rows(p_.rows, p_.left, row, high);
-    const Places from_columns(p_.columns, p_.right, column, wide);
     Pulse pulse(&threads);
     std::int64_t k = 0;
     do {  // once even for a depth of 0
       const std::int64_t deep = std::min(kDepth, depth_ - k);
-      pack(kernels_, a_ + Einsum::place(p_.batches, p_.left, batch), from_rows,
-           Places(p_.depth, p_.left, k, deep), kernels_.tile_rows, scratch);
-      pack(kernels_, b_ + Einsum::place(p_.batches, p_.right, batch), from_columns,
-           Places(p_.depth, p_.right, k, deep), kernels_.tile_columns, scratch + right_);
+      pack_factor(pulse, p_.left, batch, {p_.rows, row, high}, k, deep, kernels_.tile_rows,
+                  scratch);
+      pack_factor(pulse, p_.right, batch, {p_.columns, column, wide}, k, deep,
+                  kernels_.tile_columns, scratch + right_);
       multiply_packed(kernels_, pulse,
                       {scratch, scratch + right_, high, wide, deep, k > 0, k + deep == depth_}, to,
                       to_step);
@@ -142,9 +201,30 @@ class EinsumBlocks {
   }
 
  private:
+  /// Some rows, or some columns.
+  struct Entries {
+    const Loops& loops;
+    std::int64_t from, count;
+  };
+  void pack_factor(Pulse& pulse, std::size_t factor, std::int64_t batch, const Entries& entries,
+                   std::int64_t k, std::int64_t deep, int tile, float* to) const {
+    for (std::size_t o = p_.from(factor); o < p_.to(factor); ++o) {
+      const float* const x =
+          call_.in(static_cast<int>(o)).data<float>().data() + Einsum::place(p_.batches, o, batch);
+      const Places places(entries.loops, o, entries.from, entries.count);
+      const Places depth(p_.depth, o, k, deep);
+      if (o == p_.from(factor)) {
+        pack(kernels_, x, places, depth, tile, to);
+      } else {
+        pack_times(x, places, depth, tile, to);
+        pulse(entries.count * deep);
+      }
+    }
+  }
+
+  const Call& call_;
   const Products& p_;
   const CpuKernels& kernels_;
-  const float *a_, *b_;
   float* y_;
   std::int64_t rows_, columns_, depth_, down_ = 1, across_ = 1;
   std::int64_t right_ = 0, made_ = 0, floats_ = 0;
@@ -153,12 +233,12 @@ class EinsumBlocks {
 }  // namespace
 
 core::Result<void> einsum(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  const bool two = call.inputs.size() == 2 && call.in(0).dtype() == tensor::DType::kFloat32;
-  if (!two || outputs[0].elements() == 0) return ref::kEinsum.best()(call, outputs, ws);
-  COMMENSAL_ASSIGN(const Einsum e, shape_inference::einsum_of(call));
-  const Products products(e);
-  if (!products.pays()) return ref::kEinsum.best()(call, outputs, ws);
-  const EinsumBlocks blocks(call, e, products, ws.isa, outputs[0].mutable_data<float>().data());
+  COMMENSAL_ASSIGN(const auto parsed, call.memo.of([&] { return EinsumCall::of(call); }));
+  if (!parsed->products || outputs[0].elements() == 0) {
+    return ref::kEinsum.best()(call, outputs, ws);
+  }
+  const EinsumBlocks blocks(call, *parsed->products, parsed->depth, ws.isa,
+                            outputs[0].mutable_data<float>().data());
   return run_with_scratch(ws, blocks.tasks(), blocks.floats(), [&](std::int64_t i, float* scratch) {
     blocks.run(ws.threads, i, scratch);
   });

@@ -9,6 +9,7 @@
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <commensal/compute/kernels/shape_inference/einsum.hpp>
 #include <map>
+#include <span>
 
 namespace commensal::kernels::ref {
 namespace {
@@ -25,6 +26,7 @@ struct EinsumLoops {
   Loop inner, last;  // of `outer` and of `sums`
   std::int64_t blocks = 1;
 
+  EinsumLoops() = default;
   explicit EinsumLoops(const Equation& e) : outer(e.loops(e.output)), sums(e.loops(e.summed)) {
     inner.steps.assign(e.operands.size() + 1, 0);
     last = inner;
@@ -41,13 +43,17 @@ class EinsumRow {
  public:
   using C = Compute<T>;
   EinsumRow(const Call& call, const EinsumLoops& loops)
-      : call_(call), loops_(loops), operands_(call.inputs.size()), at_(operands_) {}
+      : call_(call), loops_(loops), operands_(call.inputs.size()) {
+    if (operands_ > kFew) many_.resize(2 * operands_);
+    std::int64_t* const places = operands_ > kFew ? many_.data() : few_.data();
+    at_ = {places, operands_}, first_ = {places + operands_, operands_};
+  }
 
   void run(std::int64_t piece, T* y) {
     const std::int64_t row = piece / loops_.blocks, from = piece % loops_.blocks * kEinsumColumns;
     const std::int64_t count = std::min(kEinsumColumns, loops_.inner.extent - from);
     const std::int64_t turns = loops_.last.extent == 0 ? 0 : Equation::turns(loops_.sums);
-    acc_.fill(C{0});
+    std::fill_n(acc_.begin(), count, C{0});
     for (std::int64_t turn = 0; turn < turns; ++turn) {
       for (std::size_t o = 0; o < operands_; ++o) {
         at_[o] = Equation::place(loops_.outer, o, row) + from * loops_.inner.steps[o] +
@@ -82,9 +88,9 @@ class EinsumRow {
     }
   }
   void one_by_one(std::int64_t count) {
-    const auto first = at_;
+    std::ranges::copy(at_, first_.begin());
     for (std::int64_t i = 0; i < count; ++i) {
-      for (std::size_t o = 0; o < operands_; ++o) at_[o] = first[o] + i * loops_.inner.steps[o];
+      for (std::size_t o = 0; o < operands_; ++o) at_[o] = first_[o] + i * loops_.inner.steps[o];
       C& acc = acc_[static_cast<std::size_t>(i)];
       for (std::int64_t k = 0; k < loops_.last.extent; k += kEinsumColumns) {
         const std::int64_t part = std::min(kEinsumColumns, loops_.last.extent - k);
@@ -127,18 +133,23 @@ class EinsumRow {
 
   const Call& call_;
   const EinsumLoops& loops_;
+  static constexpr std::size_t kFew = 4;
   std::size_t operands_;
-  std::vector<std::int64_t> at_;
-  std::array<C, kEinsumColumns> acc_{}, left_{}, right_{};
+  std::array<std::int64_t, 2 * kFew> few_;
+  std::vector<std::int64_t> many_;      // for more operands
+  std::span<std::int64_t> at_, first_;  // of each operand
+  std::array<C, kEinsumColumns> acc_, left_, right_;
   C one_{1};
 };
 
 struct EinsumPlan {
   Equation e;
+  EinsumLoops loops;
 
   static core::Result<EinsumPlan> make(const Call& call) {
     COMMENSAL_ASSIGN(auto made, shape_inference::einsum_of(call));
-    return EinsumPlan{std::move(made)};
+    EinsumLoops loops(made);
+    return EinsumPlan{std::move(made), std::move(loops)};
   }
   std::vector<TensorType> types() const { return {e.to}; }
 
@@ -197,7 +208,6 @@ struct EinsumPlan {
   // each along its last label.
   void run_rows(const Call& call, std::span<Tensor> outputs, ThreadPool& threads) const {
     if (e.to.shape.elements() == 0) return;
-    const EinsumLoops loops(e);
     const std::int64_t steps = std::max<std::int64_t>(e.depth(), 1) * kEinsumColumns;
     const std::int64_t pieces_a_task = std::max<std::int64_t>((1 << 14) / steps, 1);
     visit(Products{}, e.to.dtype, [&]<class T>() {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What depends on shapes and attributes alone is made once for all runs of a node.
+#include <commensal/compute/kernels/cpu/testing/equality.hpp>
+
+namespace commensal::kernels::cpu {
+namespace {
+
+using namespace testing;
+using tensor::Shape;
+using Ints = std::vector<std::int64_t>;
+
+Case small(std::string_view name, std::vector<Tensor> inputs, int opset = 13) {
+  return {.name = name,
+          .opset = opset,
+          .attributes = {},
+          .inputs = std::move(inputs),
+          .constants = {},
+          .serves = true};
+}
+Case window(std::string_view name, std::vector<Tensor> inputs) {
+  Case made = small(name, std::move(inputs), 18);
+  made.attributes.set("kernel_shape", Ints{3, 3});
+  made.attributes.set("pads", Ints{1, 1, 1, 1});
+  return made;
+}
+
+std::vector<Case> small_cases() {
+  const Tensor x = random_tensor({1, 1, 4, 4}, 1), w = random_tensor({1, 1, 3, 3}, 2);
+  std::vector<Case> made = {window("MaxPool", {x}), window("AveragePool", {x}),
+                            window("LpPool", {x}), window("Conv", {x, w}),
+                            window("ConvTranspose", {x, w})};
+  made.push_back(small("GlobalMaxPool", {x}));
+  made.push_back(small("GlobalAveragePool", {x}));
+  made.push_back(small("LRN", {random_tensor({1, 4, 2, 2}, 1)}));
+  made.back().attributes.set("size", std::int64_t{3});
+  made.push_back(small("Einsum", {random_tensor({2, 4}, 1), random_tensor({4, 4}, 2)}));
+  made.back().attributes.set("equation", std::string("ij,jk->ik"));
+  made.push_back(small("MatMul", {random_tensor({4, 4}, 1), random_tensor({4, 4}, 2)}));
+  return made;
+}
+
+TEST(EqualitySmallNodes, AsLargeOnes) {
+  for (const Case& test : small_cases()) {
+    SCOPED_TRACE(test.name);
+    expect_equal_to_ref(test);
+  }
+}
+
+TEST(SmallNodes, KeepWhatTheirRunsShareAndAskForNoMemory) {
+  if (available_isas().empty()) GTEST_SKIP() << "this machine has no instruction set of cpu/";
+  for (const Case& test : small_cases()) {
+    SCOPED_TRACE(test.name);
+    const Operator& op = **find_operator("", test.name, test.opset);
+    std::vector<const Tensor*> inputs;
+    for (const Tensor& input : test.inputs) inputs.push_back(&input);
+    std::atomic<std::int64_t> budget = 1 << 20;
+    Call call;
+    call.opset = test.opset;
+    call.attributes = &test.attributes;
+    call.inputs = inputs;
+    call.outputs = *op.judge->infer(call);
+    call.memo.keep(budget, 1);
+    tensor::Arena arena(1 << 20), none(1);  // of which nothing is to be had
+    std::vector<Tensor> outputs = *allocate_outputs(call, arena);
+    ThreadPool threads(1);
+    const bool is_product = test.name == "MatMul";  // panels of its left side
+    Workspace ws{is_product ? arena : none, threads, available_isas().back()};
+    ASSERT_TRUE(op.fast()(call, outputs, ws).has_value());
+    const std::int64_t left = budget;
+    EXPECT_LT(left, 1 << 20) << "nothing is kept";
+    ASSERT_TRUE(op.fast()(call, outputs, ws).has_value());
+    EXPECT_EQ(budget, left) << "it is made again";
+    EXPECT_FALSE(call.is_judged);
+  }
+}
+
+}  // namespace
+}  // namespace commensal::kernels::cpu
