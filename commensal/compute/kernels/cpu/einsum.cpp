@@ -10,7 +10,9 @@
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/shape_inference/einsum.hpp>
+#include <cstring>
 #include <optional>
+#include <type_traits>
 
 namespace commensal::kernels::cpu {
 
@@ -114,8 +116,58 @@ void put_entries(const float* from, const Places& entries, std::int64_t i, std::
     for (std::int64_t j = 0; j < count; ++j) put(j, from[entries[i + j]]);
   } else if (step == 0) {
     for (std::int64_t j = 0; j < count; ++j) put(j, *first);
+  } else if (step == 1) {
+    for (std::int64_t j = 0; j < count; ++j) put(j, first[j]);
   } else {
     for (std::int64_t j = 0; j < count; ++j) put(j, first[j * step]);
+  }
+}
+
+/// A panel: entries [i, i + used) of it, zeros up to `tile`. kTile: the same, if it is known.
+template <int kTile>
+void pack_panel(const float* from, const Places& entries, const Places& depth, std::int64_t i,
+                std::int64_t used, int given_tile, float* to) {
+  const int tile = kTile > 0 ? kTile : given_tile;
+  const auto bytes = static_cast<std::size_t>(tile) * sizeof(float);
+  for (std::int64_t k = 0; k < depth.count(); ++k, to += tile) {
+    if (k > 0 && depth[k] == depth[k - 1]) {  // a label that only others have
+      std::memcpy(to, to - tile, bytes);
+      continue;
+    }
+    put_entries(from + depth[k], entries, i, used, [&](std::int64_t j, float x) { to[j] = x; });
+    std::fill(to + used, to + tile, 0.0f);
+  }
+}
+
+/// What a panel holds times the entries of one more operand.
+template <int kTile>
+void times_panel(const float* from, const Places& entries, const Places& depth, std::int64_t i,
+                 std::int64_t used, int given_tile, float* packed) {
+  const int tile = kTile > 0 ? kTile : given_tile;
+  const bool is_one = entries.even() && entries.step() == 0 && used == tile;
+  for (std::int64_t k = 0; k < depth.count(); ++k, packed += tile) {
+    if (is_one) {
+      const float x = from[depth[k] + entries[i]];
+      for (int j = 0; j < tile; ++j) packed[j] *= x;
+      continue;
+    }
+    put_entries(from + depth[k], entries, i, used,
+                [&](std::int64_t j, float x) { packed[j] *= x; });
+  }
+}
+
+/// Calls f(panel's first entry, entries used, where it is, its tile as a constant or 0).
+template <class F>
+void each_panel(const Places& entries, const Places& depth, int tile, float* to, const F& f) {
+  for (std::int64_t i = 0; i < entries.count(); i += tile, to += depth.count() * tile) {
+    const std::int64_t used = std::min<std::int64_t>(tile, entries.count() - i);
+    if (tile == 8) {
+      f(i, used, to, std::integral_constant<int, 8>());
+    } else if (tile == 4) {
+      f(i, used, to, std::integral_constant<int, 4>());
+    } else {
+      f(i, used, to, std::integral_constant<int, 0>());
+    }
   }
 }
 
@@ -127,25 +179,19 @@ void pack(const CpuKernels& kernels, const float* from, const Places& entries, c
     const MatrixView view{from + entries[0] + depth[0], entries.step(), depth.step()};
     return pack_across(kernels, view, entries.count(), depth.count(), tile, to);
   }
-  for (std::int64_t i = 0; i < entries.count(); i += tile) {
-    const std::int64_t used = std::min<std::int64_t>(tile, entries.count() - i);
-    for (std::int64_t k = 0; k < depth.count(); ++k, to += tile) {
-      put_entries(from + depth[k], entries, i, used, [&](std::int64_t j, float x) { to[j] = x; });
-      std::fill(to + used, to + tile, 0.0f);
-    }
-  }
+  each_panel(entries, depth, tile, to,
+             [&](std::int64_t i, std::int64_t used, float* panel, auto known) {
+               pack_panel<known()>(from, entries, depth, i, used, tile, panel);
+             });
 }
 
 /// The same of a product of operands: what `packed` holds times the entries of one more.
 void pack_times(const float* from, const Places& entries, const Places& depth, int tile,
                 float* packed) {
-  for (std::int64_t i = 0; i < entries.count(); i += tile) {
-    const std::int64_t used = std::min<std::int64_t>(tile, entries.count() - i);
-    for (std::int64_t k = 0; k < depth.count(); ++k, packed += tile) {
-      put_entries(from + depth[k], entries, i, used,
-                  [&](std::int64_t j, float x) { packed[j] *= x; });
-    }
-  }
+  each_panel(entries, depth, tile, packed,
+             [&](std::int64_t i, std::int64_t used, float* panel, auto known) {
+               times_panel<known()>(from, entries, depth, i, used, tile, panel);
+             });
 }
 
 class EinsumBlocks {
