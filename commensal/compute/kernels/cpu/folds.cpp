@@ -79,8 +79,12 @@ HWY_INLINE void sum_some(const float* x, const std::int64_t* rows, std::int64_t 
   for (int v = 0; v < kVectors; ++v) {
     by[v] = shift == nullptr ? hn::Zero(kFloats) : column_at<kVectors>(shift, v, rest);
   }
-  for (int i = 0; i < kSumLanes; ++i) {
-    const int lane = (i & 1) << 4 | (i & 2) << 2 | (i & 4) | (i & 8) >> 2 | (i & 16) >> 4;
+  // Of few elements only the first lanes hold any: what the others would add changes nothing.
+  int bits = 5;
+  while (bits > 0 && count <= kSumLanes >> (6 - bits)) --bits;
+  for (int i = 0; i < 1 << bits; ++i) {
+    const int reversed = (i & 1) << 4 | (i & 2) << 2 | (i & 4) | (i & 8) >> 2 | (i & 16) >> 4;
+    const int lane = reversed >> (5 - bits);
     COMMENSAL_UNROLL
     for (int v = 0; v < kVectors; ++v) acc[v] = absent();
     for (std::int64_t p = lane; p < count; p += kSumLanes) {
