@@ -78,11 +78,12 @@ core::Result<BlockedConv> BlockedConv::of(const Call& call) {
 
 core::Result<std::shared_ptr<const BlockedConv>> LastCall::of(const Call& call) {
   const std::lock_guard lock(mutex_);
-  if (read_ == nullptr || call.in(kX).type() != x_) {
+  const Tensor& x = call.in(kX);
+  if (read_ == nullptr || x.shape() != x_.shape || x.dtype() != x_.dtype) {
     COMMENSAL_ASSIGN(BlockedConv made, BlockedConv::of(call));
     made.runs = DirectRows::runs_of(made);
     read_ = std::make_shared<const BlockedConv>(std::move(made));
-    x_ = call.in(kX).type();
+    x_ = x.type();
   }
   return read_;
 }
