@@ -37,7 +37,7 @@ core::Result<bool> winograd_applies(const Call& call) {
 }
 
 core::Result<std::shared_ptr<const ConvWeights>> weights_of(const Call& call, Isa isa,
-                                                            bool may_transform, Room room) {
+                                                            bool may_transform, PackRoom room) {
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   COMMENSAL_ASSIGN(const bool applies, winograd_applies(call));
   return ConvWeights::of(call.pulse, kernels_for(isa), call.in(1), group, applies && may_transform,
@@ -135,9 +135,9 @@ core::Result<bool> conv_served(const ConvCall& parsed, const Call& call, std::sp
   if (call.in(0).dtype() != tensor::DType::kFloat32) return false;
   if (outputs[0].elements() == 0) return true;
   if (conv.group_channels() == 0) return false;  // no plane to read a row of depth from
-  std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
+  std::shared_ptr<const ConvWeights> made;       // where the weights are not constant
   if (ws.packed == nullptr) {
-    COMMENSAL_ASSIGN(made, weights_of(call, ws.isa, may_transform, Room(ws.arena)));
+    COMMENSAL_ASSIGN(made, weights_of(call, ws.isa, may_transform, PackRoom(ws.arena)));
   }
   const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
   const bool suits = parsed.suits;
@@ -167,7 +167,7 @@ core::Result<std::shared_ptr<const Packed>> pack_conv(const Call& call, Isa isa)
   }
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   if (group < 1 || call.in(1).shape()[0] % group != 0) return nullptr;  // infer will refuse it
-  return weights_of(call, isa, true, Room());
+  return weights_of(call, isa, true, PackRoom());
 }
 
 core::Result<void> conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {

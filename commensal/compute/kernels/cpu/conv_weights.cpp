@@ -25,7 +25,7 @@ bool are_finite(Pulse& pulse, std::span<const float> all) {
 }  // namespace
 
 ConvWeights::ConvWeights(Pulse& pulse, const CpuKernels& kernels, const Tensor& weights,
-                         std::int64_t group, bool winograd_applies, Room room)
+                         std::int64_t group, bool winograd_applies, PackRoom room)
     : kernels_(kernels),
       weights_(weights.read_once()),
       group_(group),
@@ -36,11 +36,9 @@ ConvWeights::ConvWeights(Pulse& pulse, const CpuKernels& kernels, const Tensor& 
   group_floats_ = packed_rows_floats(kernels, out_channels() / group, depth);
 }
 
-core::Result<std::shared_ptr<const ConvWeights>> ConvWeights::of(Pulse& pulse,
-                                                                 const CpuKernels& kernels,
-                                                                 const Tensor& weights,
-                                                                 std::int64_t group,
-                                                                 bool winograd_applies, Room room) {
+core::Result<std::shared_ptr<const ConvWeights>> ConvWeights::of(
+    Pulse& pulse, const CpuKernels& kernels, const Tensor& weights, std::int64_t group,
+    bool winograd_applies, PackRoom room) {
   const std::shared_ptr<ConvWeights> made(
       new ConvWeights(pulse, kernels, weights, group, winograd_applies, room));
   if (!winograd_applies) COMMENSAL_TRY(made->pack_direct(pulse));

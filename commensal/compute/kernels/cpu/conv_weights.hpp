@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/compute/kernels/cpu/pack_room.hpp>
 #include <commensal/compute/kernels/cpu/product.hpp>
-#include <commensal/compute/kernels/cpu/room.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 #include <mutex>
 
@@ -20,7 +20,7 @@ class ConvWeights final : public Packed {
                                                              const CpuKernels& kernels,
                                                              const Tensor& weights,
                                                              std::int64_t group,
-                                                             bool winograd_applies, Room room);
+                                                             bool winograd_applies, PackRoom room);
 
   bool all_finite() const { return all_finite_; }
   const float* plain() const { return weights_.data<float>().data(); }
@@ -32,7 +32,7 @@ class ConvWeights final : public Packed {
 
  private:
   ConvWeights(Pulse& pulse, const CpuKernels& kernels, const Tensor& weights, std::int64_t group,
-              bool winograd_applies, Room room);
+              bool winograd_applies, PackRoom room);
   core::Result<void> pack_direct(Pulse& pulse);
   void transform(int tile, float* to, ThreadPool& threads) const;
   std::int64_t out_channels() const { return weights_.shape()[0]; }
@@ -44,7 +44,7 @@ class ConvWeights final : public Packed {
   std::int64_t taps_;
   bool all_finite_;
   std::int64_t group_floats_ = 0;  // of a group in direct_, of a point in winograd_
-  Room room_;
+  PackRoom room_;
   std::shared_ptr<float> direct_;
 
   struct Transformed {

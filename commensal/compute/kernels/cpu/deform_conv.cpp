@@ -117,7 +117,7 @@ class DeformedColumns final : public ColumnSource {
 };
 
 core::Result<std::shared_ptr<const ConvWeights>> weights_of_deform(const Call& call, Isa isa,
-                                                                   Room room) {
+                                                                   PackRoom room) {
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   return ConvWeights::of(call.pulse, kernels_for(isa), call.in(kWeights), group, false, room);
 }
@@ -161,7 +161,7 @@ core::Result<bool> deform_served(const Call& call, std::span<Tensor> outputs, Wo
   if (op.conv.window.in_elements() > std::numeric_limits<std::int32_t>::max()) return false;
   std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
   if (ws.packed == nullptr) {
-    COMMENSAL_ASSIGN(made, weights_of_deform(call, ws.isa, Room(ws.arena)));
+    COMMENSAL_ASSIGN(made, weights_of_deform(call, ws.isa, PackRoom(ws.arena)));
   }
   const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
   COMMENSAL_ASSIGN(const auto memory, floats_from(ws.arena, Corners::floats(op)));
@@ -179,7 +179,7 @@ core::Result<std::shared_ptr<const Packed>> pack_deform_conv(const Call& call, I
   const tensor::Shape& w = call.in(kWeights).shape();
   COMMENSAL_ASSIGN(const std::int64_t group, call.attributes->integer("group", 1));
   if (w.rank() != 4 || group < 1 || w[0] % group != 0) return nullptr;  // infer will refuse it
-  return weights_of_deform(call, isa, Room());
+  return weights_of_deform(call, isa, PackRoom());
 }
 
 core::Result<void> deform_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {

@@ -2,9 +2,9 @@
 // RNN, GRU and LSTM: the input's products of all steps in one, then step by step the products with
 // h, whose chains go on from there, and the gates, functions of whole rows.
 #include <commensal/compute/kernels/cpu/ops.hpp>
+#include <commensal/compute/kernels/cpu/pack_room.hpp>
 #include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/cpu/recurrent_layer.hpp>
-#include <commensal/compute/kernels/cpu/room.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <cstring>
@@ -25,7 +25,7 @@ struct PackedLayer final : Packed {
 
 /// The elements of one direction's W or R, widened into `wide` where they are of 16 bits.
 core::Result<const float*> weights_of(const Call& call, Isa isa, Input input, std::int64_t d,
-                                      const Room& room, std::shared_ptr<float>& wide) {
+                                      const PackRoom& room, std::shared_ptr<float>& wide) {
   const Tensor& all = call.in(input);
   const std::int64_t count = all.shape().elements(1, 3);
   if (!is_half(all.dtype())) return all.data<float>().data() + d * count;
@@ -44,7 +44,7 @@ core::Result<const float*> weights_of(const Call& call, Isa isa, Input input, st
 
 /// Error: kResourceExhausted.
 core::Result<std::shared_ptr<const PackedLayer>> packed_layer(const Call& call, Cell cell, Isa isa,
-                                                              const Room& room) {
+                                                              const PackRoom& room) {
   const tensor::Shape &w = call.in(kW).shape(), &r = call.in(kR).shape();
   const std::int64_t rows = w[1], width = w[2], units = r[2];
   const CpuKernels& kernels = kernels_for(isa);
@@ -84,7 +84,7 @@ core::Result<std::shared_ptr<const Packed>> pack(const Call& call, Cell cell, Is
   const std::int64_t rows = gates_of(cell) * r[2];
   if (w[0] != r[0] || w[1] != rows || r[1] != rows || w.elements() == 0 || r.elements() == 0)
     return nullptr;
-  return packed_layer(call, cell, isa, Room());
+  return packed_layer(call, cell, isa, PackRoom());
 }
 
 /// One direction of a call. Rows of states are in the order of Moments.
@@ -336,7 +336,7 @@ core::Result<void> run(const Call& call, std::span<Tensor> outputs, Workspace& w
                        const Setting& setting) {
   std::shared_ptr<const PackedLayer> made;  // where the weights are not constant
   if (ws.packed == nullptr) {
-    COMMENSAL_ASSIGN(made, packed_layer(call, setting.cell, ws.isa, Room(ws.arena)));
+    COMMENSAL_ASSIGN(made, packed_layer(call, setting.cell, ws.isa, PackRoom(ws.arena)));
   }
   const auto& packed = ws.packed == nullptr ? *made : static_cast<const PackedLayer&>(*ws.packed);
   const Moments moments(setting, call);

@@ -8,10 +8,10 @@ namespace commensal::kernels::cpu {
 
 /// Where weights lie in the form that a kernel likes best: constant ones in memory of their own,
 /// those of one call in its arena, which bounds what a model takes.
-class Room {
+class PackRoom {
  public:
-  Room() = default;
-  explicit Room(tensor::Arena& arena) : arena_(&arena) {}
+  PackRoom() = default;
+  explicit PackRoom(tensor::Arena& arena) : arena_(&arena) {}
 
   /// Aligned to a cache line, contents unspecified. Error: kResourceExhausted, of an arena.
   core::Result<std::shared_ptr<float>> floats(std::int64_t count) const {
