@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX Runtime as the other end of the bench's protocol (commensal/lab/bench/runner.hpp): answers
-// each line of standard input, a JSON object, with one line.
+// ONNX Runtime as the other end of the bench's protocol (runner.hpp in
+// commensal/lab/bench/runtime): answers each line of standard input, a JSON object, with one line.
 import {mkdtempSync, readFileSync, readdirSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -18,7 +18,10 @@ let session = null;
 let fetches = [];
 let profiled = null;  // makes a session that keeps its own time
 let clock = 'language';
-let languageSeconds = 0;  // what a run takes this language, with clock 'net'
+// With clock 'net': what a run takes by this language's clock, and what the language takes of it.
+let runSeconds = 0;
+let languageSeconds = 0;
+const kSteadyShare = 0.01;  // below it the language's share is not worth a look in each block
 
 async function timed(session, fetches, count) {
   const made = {seconds: [], cpu_seconds: []};
@@ -32,9 +35,21 @@ async function timed(session, fetches, count) {
   return made;
 }
 
-/// Beside it `own_seconds`, by the runtime's own clock: to hand outputs of some size over to
-/// JavaScript takes longer than many an operator. A session tells its times when its profile ends,
-/// so each call has its own.
+/// What operators took in a run, in seconds: those inside another one, as of a Loop, are its.
+function operatorSeconds(events, {ts, dur}) {
+  let sum = 0;
+  let end = ts;
+  for (const event of events) {
+    if (event.ts < end || event.ts >= ts + dur) continue;
+    sum += event.dur;
+    end = event.ts + event.dur;
+  }
+  return sum * 1e-6;
+}
+
+/// Beside it, by the runtime's own clock, `own_seconds` and `operator_seconds`, between which a run
+/// without a profiler lies: to hand outputs of some size over to JavaScript takes longer than many
+/// an operator. A session tells its times when its profile ends, so each call has its own.
 async function timedByItself(count) {
   const folder = mkdtempSync(join(tmpdir(), 'commensal-peer-'));
   try {
@@ -49,18 +64,40 @@ async function timedByItself(count) {
     const runs = events.filter(({name}) => name === 'model_run').slice(-count);
     if (runs.length !== count) throw new Error(`a profile of ${runs.length} runs, not ${count}`);
     made.own_seconds = runs.map(({dur}) => (dur + 0.5) * 1e-6);  // whole microseconds, downwards
+    const operators = events.filter(({name}) => name.endsWith('_kernel_time'))
+                          .sort((a, b) => a.ts - b.ts);
+    made.operator_seconds = runs.map((run) => operatorSeconds(operators, run));
     return made;
   } finally {
     rmSync(folder, {recursive: true});
   }
 }
 
-async function languageTakes() {
-  const {seconds: [, once]} = await timed(session, fetches, 2);
-  const count = Math.min(Math.max(Math.ceil(0.3 / once), 6), 60);
+const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
+const ofLater = (values) => median(values.slice(values.length >> 1));  // the first ones warm up
+
+/// What a run takes, by the runtime's own clock.
+async function told(count) {
   const made = await timedByItself(count);
-  const takes = made.seconds.map((it, i) => it - made.own_seconds[i]).slice(count / 2);
-  return takes.sort((a, b) => a - b)[takes.length >> 1];
+  return {
+    language: ofLater(made.seconds.map((it, i) => it - made.own_seconds[i])),
+    own: ofLater(made.own_seconds),
+    operators: ofLater(made.operator_seconds),
+  };
+}
+
+/// Runs that take about `wanted` seconds.
+const runsIn = (wanted, least, most) =>
+    Math.min(Math.max(Math.ceil(wanted / runSeconds), least), most);
+
+async function lookAtLanguage() {
+  runSeconds = (await timed(session, fetches, 2)).seconds[1];
+  const count = runsIn(0.3, 6, 60);
+  runSeconds = ofLater((await timed(session, fetches, count)).seconds);
+  const {language, own, operators} = await told(count);
+  languageSeconds = language;
+  return {run_seconds: runSeconds, language_seconds: language, own_seconds: own,
+          operator_seconds: operators};
 }
 
 const requests = {
@@ -77,16 +114,20 @@ const requests = {
     await session.run(feeds);
     const answered = seconds();
     fetches = await preallocated(session, feeds);
-    languageSeconds = clock === 'net' ? await languageTakes() : 0;
-    return {session_seconds: made - start, answer_seconds: answered - start,
-            language_seconds: languageSeconds};
+    const looked = clock === 'net' ? await lookAtLanguage() : {};
+    return {session_seconds: made - start, answer_seconds: answered - start, ...looked};
   },
   async run({count}) {
     const made = await (clock === 'own' ? timedByItself(count) : timed(session, fetches, count));
-    const net = made.own_seconds ?? made.seconds.map((it) => Math.max(it - languageSeconds, it / 9));
+    if (clock === 'net' && languageSeconds > kSteadyShare * runSeconds) {
+      languageSeconds = (await told(runsIn(0.1, 6, 30))).language;
+    }
+    const net = clock === 'own' ? made.own_seconds : clock === 'language' ? made.seconds :
+        made.seconds.map((it) => it - languageSeconds);  // below 0 where that is no measurement
     // The share of the processor that the call had is the run's too.
     const cpu = net.map((it, i) => (it * made.cpu_seconds[i]) / made.seconds[i]);
-    return {seconds: net, cpu_seconds: cpu};
+    return {seconds: net, cpu_seconds: cpu,
+            ...(clock === 'net' ? {language_seconds: languageSeconds} : {})};
   },
   async outputs({folder}) {
     return {outputs: await writeOutputs(session, feeds, folder, 'theirs')};

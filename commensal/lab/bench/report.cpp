@@ -86,7 +86,7 @@ std::string to_text(const Report& report) {
   }
   if (!report.notes.empty() || !report.faults.empty()) text += "\n";
   for (const std::string& fault : report.faults) text += fmt::format("WRONG: {}\n", fault);
-  for (const std::string& note : report.notes) text += fmt::format("left out: {}\n", note);
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   if (!text.empty()) text += "\n";
   for (const Row& row : report.rows) {
     if (row.limit) text += line_of(row);

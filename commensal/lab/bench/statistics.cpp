@@ -72,6 +72,7 @@ Side settle(const Blocks& blocks, int threads) {
   side.busy = least == 0;
   const std::vector<double> all = collect(kept, seconds_of);
   side.median_s = median(all);
+  side.language_s = median(collect(kept, [](const Timing& one) { return one.language_s; }));
   side.repeats = static_cast<int>(collect(blocks, seconds_of).size());
   side.rejected = side.repeats - static_cast<int>(all.size());
   for (const auto& block : kept) {

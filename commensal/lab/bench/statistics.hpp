@@ -20,6 +20,7 @@ namespace commensal::lab::bench {
 struct Timing {
   double seconds = 0;
   double cpu_seconds = 0;  // of the whole process
+  double language_s = 0;   // that were taken off, of a runtime driven from another language
 };
 
 struct Side {
@@ -28,6 +29,7 @@ struct Side {
   int repeats = 0;
   int rejected = 0;
   bool busy = false;
+  double language_s = 0;  // median of what was taken off a run, as Timing has it
 };
 
 /// `blocks` must not be empty, nor any of them.

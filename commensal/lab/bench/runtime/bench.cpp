@@ -5,6 +5,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/lab/bench/runtime/bench.hpp>
 #include <commensal/lab/bench/runtime/inputs.hpp>
+#include <commensal/lab/bench/runtime/peer_clock.hpp>
 
 namespace commensal::lab::bench {
 
@@ -117,10 +118,14 @@ class ModelBench {
     COMMENSAL_TRY(pair.ours.load(file_, threads));
     COMMENSAL_ASSIGN(const Loading theirs, pair.theirs.load(file_, threads, Clock::kNet));
     LatencyRow row;
-    row.language_s = theirs.language_s;
     row.model = model_;
     row.threads = threads;
+    row.clock = clock_for(theirs);
+    row.not_measurable = doubt_of(theirs);
+    if (row.clock == Clock::kOwn) COMMENSAL_TRY(pair.theirs.load(file_, threads, Clock::kOwn));
     COMMENSAL_ASSIGN(row.compared, take_turns(pair, threads, {.repeats = options_.repeats}));
+    if (row.clock == Clock::kNet && row.not_measurable.empty())
+      row.not_measurable = doubt_of(row.compared.theirs);
     return row;
   }
 
@@ -137,6 +142,7 @@ using Ratios = std::vector<Ratio>;
 Ratios latency_of(const Comparison& report, std::optional<int> threads = std::nullopt) {
   Ratios ratios;
   for (const LatencyRow& row : report.latency) {
+    if (!row.not_measurable.empty()) continue;
     if (!threads || row.threads == *threads) ratios.push_back(row.compared.ratio);
   }
   return ratios;

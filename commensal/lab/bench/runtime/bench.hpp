@@ -36,7 +36,10 @@ struct LatencyRow {
   int threads = 1;
   std::int64_t batch = 1;
   Compared compared;
-  double language_s = 0;  // taken off the other side's times: what its language took of each run
+  Clock clock = Clock::kNet;  // the other side's
+  /// Why nothing that can be measured of the other side tells what it takes: then the ratio is in
+  /// no mean and no bar. Empty: it is one.
+  std::string not_measurable;
 };
 
 /// On one thread, batch 1, medians over fresh processes; the file is in the page cache, nothing

@@ -55,6 +55,35 @@ std::function<Result<Runner>()> steady(double seconds) {
   };
 }
 
+/// One that is driven from another language, which takes `language_s` of a run of a second when the
+/// model is loaded, `later_s` in blocks; its own clock reads 0.2, 0.1 and what is left in
+/// operators.
+std::function<Result<Runner>()> driven(double language_s, double later_s, double operators_s) {
+  return [=]() -> Result<Runner> {
+    const auto clock = std::make_shared<std::string>();
+    return fake([=](const Json& request) -> std::string {
+      if (request.at("do") == "feed") return "{}";
+      if (request.at("do") == "load") {
+        *clock = request.at("clock");
+        Json answer = {{"session_seconds", 1}, {"answer_seconds", 1}};
+        if (*clock == "net") {
+          answer.update(Json{{"run_seconds", 1},
+                             {"language_seconds", language_s},
+                             {"own_seconds", 0.2},
+                             {"operator_seconds", operators_s}});
+        }
+        return answer.dump();
+      }
+      const bool is_net = *clock == "net";
+      const std::vector<double> all(request.at("count").get<std::size_t>(),
+                                    is_net ? 1 - later_s : 0.2);
+      Json answer = {{"seconds", all}, {"cpu_seconds", all}};
+      if (is_net) answer["language_seconds"] = later_s;
+      return answer.dump();
+    });
+  };
+}
+
 BenchOptions options_of(std::function<Result<Runner>()> theirs) {
   BenchOptions options;
   options.folder = kModels;
@@ -143,6 +172,44 @@ TEST(Bench, NothingIsMeasuredOfSidesThatDoNotAgree) {
   const auto report = run_bench(options);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().message, "digits: other bits");
+}
+
+TEST(Bench, WhatTheLanguageTakesIsTakenOffWhileItIsLittle) {
+  const auto report = run_bench(options_of(driven(0.2, 0.25, 0.1)));
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->latency[0].clock, Clock::kNet);
+  EXPECT_EQ(report->latency[0].not_measurable, "");
+  EXPECT_DOUBLE_EQ(report->latency[0].compared.theirs.language_s, 0.25);  // of the blocks
+  EXPECT_DOUBLE_EQ(report->latency[0].compared.ratio.value, 0.5 / 0.75);
+  EXPECT_THAT(to_text(report_of(*report)), HasSubstr("at most 25 % of it"));
+}
+
+TEST(Bench, WhereMostIsTheLanguageTheRuntimeTimesItself) {
+  const auto report = run_bench(options_of(driven(0.9, 0.9, 0.19)));
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->latency[0].clock, Clock::kOwn);
+  EXPECT_EQ(report->latency[0].not_measurable, "");
+  EXPECT_DOUBLE_EQ(report->latency[0].compared.ratio.value, 0.5 / 0.2);
+  EXPECT_DOUBLE_EQ(value_of(bars_of(*report), "latency_worst"), 2.5);
+  EXPECT_THAT(to_text(report_of(*report)), HasSubstr("theirs by its own clock"));
+}
+
+TEST(Bench, WhatNoClockTellsIsInNoMeanAndNoBar) {
+  // Mostly the profiler; and a language that takes more in the end than it did at first.
+  for (const auto& theirs : {driven(0.9, 0.9, 0.1), driven(0.2, 0.6, 0.1), driven(0.2, 1.5, 0.1)}) {
+    BenchOptions options = options_of(theirs);
+    options.load_repeats = 0;
+    const auto report = run_bench(options);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(bars_of(*report).size(), 0u);
+    const Json json = Json::parse(to_json(report_of(*report)));
+    EXPECT_FALSE(json.at("results").at(0).at("measurable"));
+    EXPECT_TRUE(json.at("results").at(0).at("ratio").at("value").is_null());
+    EXPECT_TRUE(json.at("geomeans").empty());
+    EXPECT_THAT(json.at("notes").at(0),
+                HasSubstr("digits, threads 1, batch 1: not measurable: of "));
+    EXPECT_THAT(to_text(report_of(*report)), HasSubstr("not measurable\n"));
+  }
 }
 
 TEST(Bench, AFailureNamesTheModel) {

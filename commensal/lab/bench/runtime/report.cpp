@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/lab/bench/runtime/peer_clock.hpp>
 #include <commensal/lab/bench/runtime/report.hpp>
+#include <limits>
 #include <map>
 
 namespace commensal::lab::bench {
@@ -20,7 +22,8 @@ struct Geomean {
 std::vector<Geomean> geomeans_of(const Comparison& report) {
   std::map<std::pair<std::int64_t, int>, std::vector<double>> groups;
   for (const LatencyRow& row : report.latency) {
-    groups[{row.batch, row.threads}].push_back(row.compared.ratio.value);
+    if (row.not_measurable.empty())
+      groups[{row.batch, row.threads}].push_back(row.compared.ratio.value);
   }
   std::vector<Geomean> means;
   for (const auto& [key, ratios] : groups) {
@@ -35,20 +38,29 @@ std::string latency_text(const Comparison& report) {
                   "ours ms", "theirs ms", "ratio", "quartiles", "rejected");
   for (const LatencyRow& row : report.latency) {
     const auto& [ours, theirs, ratio] = row.compared;
-    text +=
-        fmt::format("{:<20} {:>7} {:>5} {:>9.3f} {:>9.3f} {:>6.3f}  {:.3f}-{:.3f} {}+{} of {}{}\n",
-                    row.model, row.threads, row.batch, ours.median_s * kMs, theirs.median_s * kMs,
-                    ratio.value, ratio.low, ratio.high, ours.rejected, theirs.rejected,
-                    ours.repeats, ours.busy || theirs.busy ? " (busy machine)" : "");
+    text += fmt::format("{:<20} {:>7} {:>5} {:>9.3f} ", row.model, row.threads, row.batch,
+                        ours.median_s * kMs);
+    if (!row.not_measurable.empty()) {
+      text += "not measurable\n";
+      continue;
+    }
+    text += fmt::format("{:>9.3f} {:>6.3f}  {:.3f}-{:.3f} {}+{} of {}{}{}\n", theirs.median_s * kMs,
+                        ratio.value, ratio.low, ratio.high, ours.rejected, theirs.rejected,
+                        ours.repeats, ours.busy || theirs.busy ? " (busy machine)" : "",
+                        row.clock == Clock::kOwn ? " (theirs by its own clock)" : "");
   }
   for (const Geomean& mean : geomeans_of(report)) {
     text += fmt::format("geometric mean       {:>7} {:>5} {:>26.3f}  of {}\n", mean.threads,
                         mean.batch, mean.ratio, mean.rows);
   }
-  const auto most = std::ranges::max(report.latency, {}, &LatencyRow::language_s).language_s;
+  double most = 0;
+  for (const LatencyRow& row : report.latency) {
+    if (row.not_measurable.empty()) most = std::max(most, share_of(row.compared.theirs));
+  }
   if (most > 0) {
-    text += fmt::format("theirs: less what the peer's language takes of a run, at most {:.0f} us\n",
-                        most * kUs);
+    text += fmt::format(
+        "theirs: less what the peer's language takes of a run, at most {:.0f} % of it\n",
+        most * 100);
   }
   return text;
 }
@@ -81,13 +93,17 @@ Fields fields_of(const Ratio& ratio) {
 }
 
 Fields fields_of(const LatencyRow& row) {
+  const bool is_measured = row.not_measurable.empty();
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   return {{"model", row.model},
           {"threads", row.threads},
           {"batch", row.batch},
           {"ours", fields_of(row.compared.ours)},
           {"theirs", fields_of(row.compared.theirs)},
-          {"ratio", fields_of(row.compared.ratio)},
-          {"language_us", row.language_s * kUs}};
+          {"ratio", fields_of(is_measured ? row.compared.ratio : Ratio{kNone, kNone, kNone})},
+          {"measurable", is_measured},
+          {"clock", row.clock == Clock::kOwn ? "own" : "net"},
+          {"language_us", row.compared.theirs.language_s * kUs}};
 }
 
 Fields fields_of(const Loading& loading, double bytes) {
@@ -129,6 +145,18 @@ Report report_of(const Comparison& comparison) {
                   {"geomeans", list_of(geomeans_of(comparison))}};
   report.rows = bars_of(comparison);
   report.notes = comparison.notes;
+  for (const LatencyRow& row : comparison.latency) {
+    const std::string named =
+        fmt::format("{}, threads {}, batch {}", row.model, row.threads, row.batch);
+    if (!row.not_measurable.empty()) {
+      report.notes.push_back(fmt::format("{}: not measurable: {}", named, row.not_measurable));
+    } else if (row.clock == Clock::kOwn) {
+      report.notes.push_back(
+          fmt::format("{}: theirs by its own clock, profiler and all: most of a run is its "
+                      "language's",
+                      named));
+    }
+  }
   return report;
 }
 

@@ -64,9 +64,11 @@ Result<Loading> Runner::load(const core::Path& model, int threads, Clock clock) 
   COMMENSAL_ASSIGN(const double session_s, number(answer, "session_seconds"));
   COMMENSAL_ASSIGN(const double answer_s, number(answer, "answer_seconds"));
   Loading made{session_s, answer_s};
-  if (answer.contains("language_seconds")) {
-    COMMENSAL_ASSIGN(made.language_s, number(answer, "language_seconds"));
-  }
+  if (!answer.contains("language_seconds")) return made;
+  COMMENSAL_ASSIGN(made.run_s, number(answer, "run_seconds"));
+  COMMENSAL_ASSIGN(made.language_s, number(answer, "language_seconds"));
+  COMMENSAL_ASSIGN(made.own_s, number(answer, "own_seconds"));
+  COMMENSAL_ASSIGN(made.operators_s, number(answer, "operator_seconds"));
   return made;
 }
 
@@ -74,8 +76,13 @@ Result<std::vector<Timing>> Runner::run(int count) {
   COMMENSAL_ASSIGN(const Json answer, ask(*channel_, {{"do", "run"}, {"count", count}}));
   COMMENSAL_ASSIGN(const auto seconds, numbers(answer, "seconds", count));
   COMMENSAL_ASSIGN(const auto cpu_seconds, numbers(answer, "cpu_seconds", count));
+  double language_s = 0;
+  if (answer.contains("language_seconds")) {
+    COMMENSAL_ASSIGN(language_s, number(answer, "language_seconds"));
+  }
   std::vector<Timing> timings;
-  for (std::size_t i = 0; i < seconds.size(); ++i) timings.push_back({seconds[i], cpu_seconds[i]});
+  for (std::size_t i = 0; i < seconds.size(); ++i)
+    timings.push_back({seconds[i], cpu_seconds[i], language_s});
   return timings;
 }
 

@@ -16,21 +16,27 @@ struct InputFile {
 };
 
 /// Who times runs of a runtime that is driven from another language, which hands inputs and outputs
-/// over: that language; the same less what it takes, measured when the model is loaded; or the
-/// runtime itself, whose profiler adds to its time: some 20 us to a run, some to each node.
+/// over: that language; the same less what it takes, measured when the model is loaded and, where
+/// it is more than a hundredth, again after each block; or the runtime itself, whose profiler adds
+/// to its time: some 20 us to a run, some to each node.
 enum class Clock { kLanguage, kNet, kOwn };
 
 struct Loading {
-  double session_s = 0;   // from the call until the session is made
-  double answer_s = 0;    // from the call until the first answer is there: some is made on demand
-  double language_s = 0;  // what a run takes its language, with Clock::kNet
+  double session_s = 0;  // from the call until the session is made
+  double answer_s = 0;   // from the call until the first answer is there: some is made on demand
+  /// With Clock::kNet, of later runs, medians; 0 of a runtime that has but one clock.
+  double run_s = 0;        // by its language's clock
+  double language_s = 0;   // of them
+  double own_s = 0;        // by its own clock, with the profiler's share
+  double operators_s = 0;  // of them in operators alone
 };
 
 /// A runtime in another process, driven by one JSON object a line:
 ///   {"do": "feed", "inputs": [{"name", "dtype", "shape", "file"}]}   -> {}
-///   {"do": "load", "model", "threads", "clock"} -> {"session_seconds", "answer_seconds",
-///                                "language_seconds"}, the last where clock is "net"
-///   {"do": "run", "count"}                   -> {"seconds": [...], "cpu_seconds": [...]}
+///   {"do": "load", "model", "threads", "clock"} -> {"session_seconds", "answer_seconds"}, and, if
+///       clock is "net", "run_seconds", "language_seconds", "own_seconds", "operator_seconds"
+///   {"do": "run", "count"}                   -> {"seconds": [...], "cpu_seconds": [...]}, likewise
+///       "language_seconds", which were taken off each
 ///   {"do": "outputs", "folder"}              -> {"outputs": [as inputs above]}, written there
 /// Any answer may be {"error": "one line"} instead. `load` runs the model once; who has but one
 /// clock ignores which is asked for.
