@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <commensal/base/core/check.hpp>
@@ -91,7 +93,20 @@ Ratio ratio_of(const Side& ours, const Side& theirs) {
       pairs.push_back(*ours.block_s[i] / *theirs.block_s[i]);
   }
   if (pairs.empty()) return {value, value, value};
-  return {value, quantile(pairs, 0.25), quantile(pairs, 0.75)};
+  return {value, quantile(pairs, 0.25), quantile(pairs, 0.75), static_cast<int>(pairs.size())};
+}
+
+std::string few_pairs_note(std::span<const Ratio> rows) {
+  constexpr int kFew = 4;
+  const auto few = std::ranges::count_if(rows, [](const Ratio& row) { return row.pairs < kFew; });
+  if (few == 0) return "";
+  const int least = std::ranges::min(rows, {}, &Ratio::pairs).pairs;
+  return fmt::format(
+      "{} of {} rows rest on fewer than {} blocks of each side (--repeats), the least on {}{}", few,
+      rows.size(), kFew, least,
+      least >= 3   ? ""
+      : least == 2 ? ": their timing's spread is not known"
+                   : ": their timing's spread is not known, and ours went first");
 }
 
 }  // namespace commensal::lab::bench

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 /// What is made of repeated timings on a machine that others use too. Two sides run in turn, block
@@ -38,11 +39,17 @@ Side settle(const std::vector<std::vector<Timing>>& blocks, int threads);
 struct Ratio {
   double value = 0;          // of the medians
   double low = 0, high = 0;  // quartiles of the ratios of neighbouring blocks
-  bool steady() const { return high <= 1.1 * low; }
+  int pairs = 0;             // of them
+  /// Of fewer than three quartiles say nothing.
+  bool steady() const { return pairs >= 3 && high <= 1.1 * low; }
 };
 
 /// `ours` / `theirs`, which have as many blocks.
 Ratio ratio_of(const Side& ours, const Side& theirs);
+
+/// What is to be said of rows that rest on so few pairs of blocks that their quartiles are none, or
+/// nearly so; empty: nothing.
+std::string few_pairs_note(std::span<const Ratio> rows);
 
 /// Linear between the two nearest; `values` in any order, not empty, 0 <= share <= 1.
 double quantile(std::vector<double> values, double share);

@@ -58,6 +58,32 @@ TEST(BenchStatistics, TheRatiosSpreadIsThatOfNeighbours) {
   EXPECT_DOUBLE_EQ(ratio.value, 0.5);
   EXPECT_DOUBLE_EQ(ratio.low, 0.5);
   EXPECT_DOUBLE_EQ(ratio.high, 0.5);
+  EXPECT_EQ(ratio.pairs, 3);
+  EXPECT_TRUE(ratio.steady());
+}
+
+TEST(BenchStatistics, FewerThanThreePairsAreNeverSteady) {
+  for (const std::size_t blocks : {1, 2}) {
+    const Side side = settle(std::vector(blocks, std::vector{whole(1)}), 1);
+    EXPECT_FALSE(ratio_of(side, side).steady()) << blocks;
+  }
+  // A pair of which a half was rejected is none.
+  const Side ours = settle({{whole(1)}, {whole(1)}, {{1, 0.5}}}, 1);
+  const Side theirs = settle({{whole(1)}, {whole(1)}, {whole(1)}}, 1);
+  EXPECT_EQ(ratio_of(ours, theirs).pairs, 2);
+  EXPECT_FALSE(ratio_of(ours, theirs).steady());
+}
+
+TEST(BenchStatistics, FewPairsAreSaidToBe) {
+  const auto of = [](int pairs) { return Ratio{1, 1, 1, pairs}; };
+  EXPECT_EQ(few_pairs_note({}), "");
+  EXPECT_EQ(few_pairs_note(std::array{of(4), of(9)}), "");
+  EXPECT_EQ(
+      few_pairs_note(std::array{of(9), of(1)}),
+      "1 of 2 rows rest on fewer than 4 blocks of each side (--repeats), the least on 1: their "
+      "timing's spread is not known, and ours went first");
+  EXPECT_EQ(few_pairs_note(std::array{of(3), of(3)}),
+            "2 of 2 rows rest on fewer than 4 blocks of each side (--repeats), the least on 3");
 }
 
 }  // namespace

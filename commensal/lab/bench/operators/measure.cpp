@@ -248,7 +248,7 @@ std::vector<Fields> fields_of(const std::vector<Measured>& rows) {
   std::vector<Fields> list;
   constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
   for (const Measured& row : rows) {
-    const bool is_spread = row.compared.ours.block_s.size() >= 3;  // quartiles of two say nothing
+    const bool is_spread = row.compared.ratio.pairs >= 3;  // quartiles of two say nothing
     list.push_back({{"operator", row.op},
                     {"inputs", row.what},
                     {"threads", row.threads},
@@ -308,6 +308,10 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
                   {"peer_language", {{{"us", language_s * kUs}}}}};
   for (const auto& [what, why] : bench.refused_)
     report.faults.push_back(fmt::format("{}: {}", what, why));
+  std::vector<Ratio> ratios;
+  for (const Measured& row : bench.rows_) ratios.push_back(row.compared.ratio);
+  if (std::string note = few_pairs_note(ratios); !note.empty())
+    report.notes.push_back(std::move(note));
   for (const auto& [ops, why] : not_measured()) {
     if (options.ops.empty()) report.notes.push_back(fmt::format("{}: {}", ops, why));
   }

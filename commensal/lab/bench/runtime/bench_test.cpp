@@ -174,6 +174,33 @@ TEST(Bench, NothingIsMeasuredOfSidesThatDoNotAgree) {
   EXPECT_EQ(report.error().message, "digits: other bits");
 }
 
+TEST(Bench, SidesTakeTurnsAtBeingFirstOverAllRounds) {
+  std::string order;
+  const auto side = [&](char name) -> Runner {
+    return fake([&order, name](const Json& request) {
+      const auto count = request.at("count").get<std::size_t>();
+      if (count > 2) order += name;  // not what finds the size of a block
+      const std::vector<double> all(count, 0.5);
+      return Json{{"seconds", all}, {"cpu_seconds", all}}.dump();
+    });
+  };
+  Pair pair{side('a'), side('b')};
+  const auto compared = take_turns(pair, 1, {.repeats = 1, .rounds_max = 4});
+  ASSERT_TRUE(compared) << compared.error().message;
+  EXPECT_EQ(order, "abbaab");  // a block a round: three, until their spread is known
+  EXPECT_EQ(compared->ratio.pairs, 3);
+}
+
+TEST(Bench, FewBlocksAreNamedInTheNotes) {
+  BenchOptions options = options_of(steady(1.0));
+  options.repeats = 1;
+  const auto report = run_bench(options);
+  ASSERT_TRUE(report) << report.error().message;
+  const Report said = report_of(*report);
+  ASSERT_EQ(said.notes.size(), 1u);
+  EXPECT_THAT(said.notes[0], HasSubstr("2 of 2 rows rest on fewer than 4 blocks"));
+}
+
 TEST(Bench, WhatTheLanguageTakesIsTakenOffWhileItIsLittle) {
   const auto report = run_bench(options_of(driven(0.2, 0.25, 0.1)));
   ASSERT_TRUE(report) << report.error().message;

@@ -145,6 +145,12 @@ Report report_of(const Comparison& comparison) {
                   {"geomeans", list_of(geomeans_of(comparison))}};
   report.rows = bars_of(comparison);
   report.notes = comparison.notes;
+  std::vector<Ratio> ratios;
+  for (const LatencyRow& row : comparison.latency) {
+    if (row.not_measurable.empty()) ratios.push_back(row.compared.ratio);
+  }
+  if (std::string note = few_pairs_note(ratios); !note.empty())
+    report.notes.push_back(std::move(note));
   for (const LatencyRow& row : comparison.latency) {
     const std::string named =
         fmt::format("{}, threads {}, batch {}", row.model, row.threads, row.batch);

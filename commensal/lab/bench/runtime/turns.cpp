@@ -37,7 +37,8 @@ Result<void> add_block(Runner& runner, int runs, Blocks& blocks) {
 // `repeats` more blocks of each side.
 Result<void> add_blocks(Pair& pair, int threads, int repeats, int runs, Blocks& ours,
                         Blocks& theirs) {
-  for (int i = 0; i < repeats; ++i) {
+  const int before = static_cast<int>(ours.size());
+  for (int i = before; i < before + repeats; ++i) {
     // One of the processors may be slower, by what its machine does beside: both share each.
     if (threads == 1) {
       for (Runner* runner : {&pair.ours, &pair.theirs}) runner->keep_to_one_cpu(i);
