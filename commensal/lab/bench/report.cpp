@@ -44,6 +44,8 @@ Json result_of(const Row& row) {
           {"how", row.how}};
 }
 
+bool is_bar(const Row& row) { return row.limit || row.is_bar; }
+
 /// Rates have no use for decimals, ratios and shares for little else.
 std::string number(double value) {
   return fmt::format("{:.{}f}", value, std::abs(value) < 100 ? 4 : 0);
@@ -82,14 +84,14 @@ Report report_of(std::vector<Row> rows) {
 std::string to_text(const Report& report) {
   std::string text = report.tables;
   for (const Row& row : report.rows) {
-    if (!row.limit && report.tables.empty()) text += line_of(row);  // tables have it already
+    if (!is_bar(row) && report.tables.empty()) text += line_of(row);  // tables have it already
   }
   if (!report.notes.empty() || !report.faults.empty()) text += "\n";
   for (const std::string& fault : report.faults) text += fmt::format("WRONG: {}\n", fault);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);
   if (!text.empty()) text += "\n";
   for (const Row& row : report.rows) {
-    if (row.limit) text += line_of(row);
+    if (is_bar(row)) text += line_of(row);
   }
   return text;
 }
@@ -106,14 +108,14 @@ std::string to_json(const Report& report) {
   }
   json["bars"] = Json::array();
   for (const Row& row : report.rows) {
-    if (!row.limit) continue;
+    if (!is_bar(row)) continue;
     json["bars"].push_back({{"name", row.name},
                             {"value", row.value},
                             {"low", row.low},
                             {"high", row.high},
-                            {"limit", *row.limit},
+                            {"limit", row.limit ? Json(*row.limit) : Json()},
                             {"at_most", row.at_most},
-                            {"ok", row.ok()},
+                            {"ok", row.limit ? Json(row.ok()) : Json()},
                             {"over", row.how}});
   }
   json["faults"] = report.faults;

@@ -20,6 +20,7 @@ struct Row {
   std::optional<double> limit{};  // that the project sets itself, where it does
   std::string how{};              // what was done or taken together, with its sizes
   bool at_most = false;           // what the limit is: the most, or the least
+  bool is_bar = false;            // shown among the bars although it has no limit
   bool ok() const { return !limit || (at_most ? value <= *limit : value >= *limit); }
 };
 
@@ -42,7 +43,7 @@ struct Report {
   Fields head{};  // what was asked for
   /// "results", and more of that kind; where there are none, all figures are the results.
   std::vector<std::pair<std::string_view, std::vector<Fields>>> lists{};
-  std::vector<Row> rows{};            // figures; those with a limit are the bars
+  std::vector<Row> rows{};            // figures; those with a limit or so marked are the bars
   std::vector<std::string> faults{};  // what was refused or wrong
   std::vector<std::string> notes{};
   std::string tables{};  // for people
@@ -54,7 +55,7 @@ Report report_of(std::vector<Row> rows);
 /// Tables, then figures, notes and bars, a line each.
 std::string to_text(const Report& report);
 /// {..., "results": [...], "bars": [{"name", "value", "low", "high", "limit", "at_most", "ok",
-/// "over"}], "faults": [...], "notes": [...]}.
+/// "over"}], "faults": [...], "notes": [...]}; limit and ok are null where there is none.
 std::string to_json(const Report& report);
 
 }  // namespace commensal::lab::bench
