@@ -73,7 +73,7 @@ Row row_at_most(std::string name, std::optional<double> limit, std::vector<doubl
   return row(std::move(name), limit, values, std::move(how), true);
 }
 
-bool Report::ok() const { return std::ranges::all_of(rows, &Row::ok); }
+bool Report::ok() const { return faults.empty() && std::ranges::all_of(rows, &Row::ok); }
 
 Report report_of(std::vector<Row> rows) {
   Report report;

@@ -44,7 +44,7 @@ struct Report {
   /// "results", and more of that kind; where there are none, all figures are the results.
   std::vector<std::pair<std::string_view, std::vector<Fields>>> lists{};
   std::vector<Row> rows{};            // figures; those with a limit or so marked are the bars
-  std::vector<std::string> faults{};  // what was refused or wrong
+  std::vector<std::string> faults{};  // what was refused or wrong: with one nothing is ok
   std::vector<std::string> notes{};
   std::string tables{};  // for people
 

@@ -4,8 +4,8 @@
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/compute/kernels/peak.hpp>
 #include <commensal/lab/bench/operators/measure.hpp>
-#include <commensal/lab/bench/operators/outputs.hpp>
 #include <commensal/lab/bench/runtime/inputs.hpp>
+#include <commensal/lab/bench/runtime/outputs.hpp>
 #include <limits>
 #include <map>
 

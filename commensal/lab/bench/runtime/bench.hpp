@@ -57,7 +57,8 @@ struct Comparison {
   Peer peer = Peer::kOtherRuntime;
   std::vector<LatencyRow> latency;
   std::vector<LoadRow> loads;
-  std::vector<std::string> notes;  // what was left out, and why
+  std::vector<std::string> faults;  // where the sides' outputs differ: nothing is measured there
+  std::vector<std::string> notes;   // what was left out, and why
 };
 
 /// The limits that the project sets itself, on ratios ours/theirs, where there are figures for
@@ -65,6 +66,8 @@ struct Comparison {
 /// slower, within what two builds of the same source differ by.
 std::vector<Row> bars_of(const Comparison& report);
 
+/// Outputs are compared before a latency is measured: another runtime's may differ by roundings
+/// (difference_of), an older build's are `check`'s to compare.
 /// Errors: kNotFound (a model), those of Runner and of `check`, with the model's name.
 core::Result<Comparison> run_bench(const BenchOptions& options);
 

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <commensal/lab/bench/runtime/inputs.hpp>
 #include <commensal/lab/bench/runtime/report.hpp>
 #include <commensal/lab/bench/runtime/serve.hpp>
+#include <commensal/lab/bench/runtime/testing/fake_runner.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -16,42 +18,25 @@ namespace {
 using core::ErrorCode;
 using core::Result;
 using Json = nlohmann::json;
+using testing::fake;
 using ::testing::HasSubstr;
 
 const core::Path kModels = core::Path(COMMENSAL_SOURCE_DIR) / "models/digits";
 
-/// Answers by a function; needs a thousand bytes more with every line.
-class FakeChannel final : public Channel {
- public:
-  explicit FakeChannel(std::function<std::string(const Json&)> answer)
-      : answer_(std::move(answer)) {}
-  Result<std::string> ask(const std::string& line) override {
-    ++lines_;
-    return answer_(Json::parse(line));
+std::string steady_answer(const Json& request, double seconds) {
+  if (request.at("do") == "feed") return "{}";
+  if (request.at("do") == "outputs") return R"({"outputs": []})";
+  if (request.at("do") == "load") {
+    return Json{{"session_seconds", seconds}, {"answer_seconds", 2 * seconds}}.dump();
   }
-  void keep_to_one_cpu(int) override {}
-  Result<std::int64_t> peak_bytes() const override { return 1000 * lines_; }
-
- private:
-  std::function<std::string(const Json&)> answer_;
-  std::int64_t lines_ = 0;
-};
-
-Runner fake(std::function<std::string(const Json&)> answer) {
-  return Runner(std::make_unique<FakeChannel>(std::move(answer)));
+  const std::vector<double> all(request.at("count").get<std::size_t>(), seconds);
+  return Json{{"seconds", all}, {"cpu_seconds", all}}.dump();
 }
 
 /// A runtime that takes `seconds` for everything.
 std::function<Result<Runner>()> steady(double seconds) {
   return [seconds]() -> Result<Runner> {
-    return fake([seconds](const Json& request) -> std::string {
-      if (request.at("do") == "feed") return "{}";
-      if (request.at("do") == "load") {
-        return Json{{"session_seconds", seconds}, {"answer_seconds", 2 * seconds}}.dump();
-      }
-      const std::vector<double> all(request.at("count").get<std::size_t>(), seconds);
-      return Json{{"seconds", all}, {"cpu_seconds", all}}.dump();
-    });
+    return fake([seconds](const Json& request) { return steady_answer(request, seconds); });
   };
 }
 
@@ -63,6 +48,7 @@ std::function<Result<Runner>()> driven(double language_s, double later_s, double
     const auto clock = std::make_shared<std::string>();
     return fake([=](const Json& request) -> std::string {
       if (request.at("do") == "feed") return "{}";
+      if (request.at("do") == "outputs") return R"({"outputs": []})";
       if (request.at("do") == "load") {
         *clock = request.at("clock");
         Json answer = {{"session_seconds", 1}, {"answer_seconds", 1}};
@@ -237,6 +223,45 @@ TEST(Bench, WhatNoClockTellsIsInNoMeanAndNoBar) {
                 HasSubstr("digits, threads 1, batch 1: not measurable: of "));
     EXPECT_THAT(to_text(report_of(*report)), HasSubstr("not measurable\n"));
   }
+}
+
+/// Answers as `steady` does, with one output of these elements.
+std::function<Result<Runner>()> answering(const char* name, std::vector<float> elements) {
+  const std::string file = ::testing::TempDir() + name;
+  core::Bytes bytes;
+  for (const float one : elements) append_element(bytes, tensor::DType::kFloat32, one);
+  EXPECT_TRUE(core::write_file_atomically(file, bytes));
+  const auto size = elements.size();
+  return [=]() -> Result<Runner> {
+    return fake([=](const Json& request) -> std::string {
+      if (request.at("do") == "outputs") {
+        const Json one = {{"name", "y"}, {"dtype", "float32"}, {"shape", {size}}, {"file", file}};
+        return Json{{"outputs", {one}}}.dump();
+      }
+      return steady_answer(request, 1);
+    });
+  };
+}
+
+TEST(Bench, OutputsThatDifferAreAFaultAndNotMeasured) {
+  const auto with = [](float last) {
+    BenchOptions options = options_of(answering("bench_theirs.bin", {1, last}));
+    options.ours = answering("bench_ours.bin", {1, 2});
+    options.load_repeats = 0;
+    options.threads = {2};
+    return run_bench(options);
+  };
+  const auto near = with(2.001F);
+  ASSERT_TRUE(near) << near.error().message;
+  EXPECT_TRUE(report_of(*near).faults.empty());
+  EXPECT_EQ(near->latency.size(), 1u);
+  const auto far = with(2.01F);
+  ASSERT_TRUE(far) << far.error().message;
+  EXPECT_EQ(far->latency.size(), 0u);
+  const Report report = report_of(*far);
+  ASSERT_EQ(report.faults.size(), 1u);
+  EXPECT_THAT(report.faults[0], HasSubstr("digits, threads 2, batch 1: output 0: differ by 0.0"));
+  EXPECT_FALSE(report.ok());
 }
 
 TEST(Bench, AFailureNamesTheModel) {

@@ -144,6 +144,7 @@ Report report_of(const Comparison& comparison) {
                   {"loads", list_of(comparison.loads)},
                   {"geomeans", list_of(geomeans_of(comparison))}};
   report.rows = bars_of(comparison);
+  report.faults = comparison.faults;
   report.notes = comparison.notes;
   std::vector<Ratio> ratios;
   for (const LatencyRow& row : comparison.latency) {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <commensal/compute/tensor/float16.hpp>
-#include <commensal/lab/bench/operators/outputs.hpp>
 #include <commensal/lab/bench/runtime/inputs.hpp>
+#include <commensal/lab/bench/runtime/outputs.hpp>
 
-namespace commensal::lab::bench::operators {
+namespace commensal::lab::bench {
 
 using core::Result;
 using tensor::DType;
@@ -13,14 +13,14 @@ using tensor::Tensor;
 
 namespace {
 
-constexpr double kOfLargest = 1e-3, kSmallest = 1e-7;
+constexpr double kSmallest = 1e-7;
 
 double value_of(float x) { return x; }
 double value_of(double x) { return x; }
 double value_of(tensor::Float16 x) { return tensor::to_float(x); }
 
 template <class T>
-std::string difference(const Tensor& ours, const Tensor& theirs) {
+std::string difference(const Tensor& ours, const Tensor& theirs, double of_largest) {
   const auto a = ours.data<T>(), b = theirs.data<T>();
   double largest = 0, most = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -31,14 +31,14 @@ std::string difference(const Tensor& ours, const Tensor& theirs) {
     if (std::isinf(x) || std::isinf(y)) return "one is infinite";
     most = std::max(most, std::abs(x - y));
   }
-  if (most <= kOfLargest * largest + kSmallest) return "";
+  if (most <= of_largest * largest + kSmallest) return "";
   return fmt::format("differ by {} of {}", most, largest);
 }
 
-std::string difference(const Tensor& ours, const Tensor& theirs) {
-  if (ours.dtype() == DType::kFloat32) return difference<float>(ours, theirs);
-  if (ours.dtype() == DType::kFloat64) return difference<double>(ours, theirs);
-  if (ours.dtype() == DType::kFloat16) return difference<tensor::Float16>(ours, theirs);
+std::string difference(const Tensor& ours, const Tensor& theirs, double of_largest) {
+  if (ours.dtype() == DType::kFloat32) return difference<float>(ours, theirs, of_largest);
+  if (ours.dtype() == DType::kFloat64) return difference<double>(ours, theirs, of_largest);
+  if (ours.dtype() == DType::kFloat16) return difference<tensor::Float16>(ours, theirs, of_largest);
   const auto equal = std::ranges::mismatch(ours.bytes(), theirs.bytes());
   if (equal.in1 == ours.bytes().end()) return "";
   return fmt::format("differ at byte {}", equal.in1 - ours.bytes().begin());
@@ -46,7 +46,7 @@ std::string difference(const Tensor& ours, const Tensor& theirs) {
 
 }  // namespace
 
-Result<std::string> difference_of(Pair& pair, const core::Path& folder) {
+Result<std::string> difference_of(Pair& pair, const core::Path& folder, double of_largest) {
   COMMENSAL_ASSIGN(const auto ours, pair.ours.outputs(folder));
   COMMENSAL_ASSIGN(const auto theirs, pair.theirs.outputs(folder));
   if (ours.size() != theirs.size()) return "other outputs";
@@ -55,10 +55,10 @@ Result<std::string> difference_of(Pair& pair, const core::Path& folder) {
       return fmt::format("output {} is of another type", i);
     COMMENSAL_ASSIGN(const Tensor a, read_input(ours[i]));
     COMMENSAL_ASSIGN(const Tensor b, read_input(theirs[i]));
-    if (const std::string found = difference(a, b); !found.empty())
+    if (const std::string found = difference(a, b, of_largest); !found.empty())
       return fmt::format("output {}: {}", i, found);
   }
   return "";
 }
 
-}  // namespace commensal::lab::bench::operators
+}  // namespace commensal::lab::bench
