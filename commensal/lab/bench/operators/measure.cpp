@@ -4,7 +4,8 @@
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/compute/kernels/peak.hpp>
 #include <commensal/lab/bench/operators/measure.hpp>
-#include <commensal/lab/bench/runtime/inputs.hpp>
+#include <commensal/lab/bench/operators/small_nodes.hpp>
+#include <commensal/lab/bench/operators/subject_files.hpp>
 #include <commensal/lab/bench/runtime/outputs.hpp>
 #include <limits>
 #include <map>
@@ -17,20 +18,6 @@ namespace {
 
 constexpr double kUs = 1e6;
 constexpr Case kNothing = {"Identity", "f32[1]"};
-// Nodes that nothing folds or fuses, of a few elements.
-constexpr Case kSmallNodes[] = {{"CumSum", "f32[8] i64{0}"},
-                                {"Softmax", "f32[1,8]"},
-                                {"Trilu", "f32[3,3]"},
-                                {"MatMul", "f32[4,4] *f32[4,4]"},
-                                {"ReduceMax", "f32[1,8] i64{1}", "", 1, 18},
-                                {"Gather", "f32[8] i64{1,0,2,3,4,5,6,7}"},
-                                {"Add", "i64[4]<9 i64{1,2,3,4}"},
-                                {"Slice", "f32[8] i64{7} i64{-9} i64{0} i64{-1}"},
-                                {"Transpose", "f32[4,4]"},
-                                {"Pad", "f32[8] i64{1,-1}"},
-                                {"GatherElements", "f32[8] i64{1,0,2,3,4,5,6,7}"},
-                                {"LayerNormalization", "f32[1,8] *f32[8] *f32[8]"}};
-constexpr int kChain = 65;
 
 struct Measured {
   std::string op, what;
@@ -60,19 +47,13 @@ class Bench {
     *who = nullptr;
     COMMENSAL_ASSIGN(Runner ours, options_.ours());
     COMMENSAL_ASSIGN(Runner theirs, options_.theirs());
-    const core::Path model = folder_ / "model.onnx";
-    COMMENSAL_TRY(core::write_file_atomically(model, subject.model));
-    std::vector<InputFile> inputs;
-    for (std::size_t i = 0; i < subject.feeds.size(); ++i) {
-      COMMENSAL_ASSIGN(inputs.emplace_back(), write_input(folder_ / fmt::format("input{}.bin", i),
-                                                          subject.names[i], subject.feeds[i]));
-    }
+    COMMENSAL_ASSIGN(const SubjectFiles files, write_subject(subject, folder_));
     *who = "the peer";
-    COMMENSAL_TRY(theirs.feed(inputs));
-    COMMENSAL_TRY(theirs.load(model, threads, clock));
+    COMMENSAL_TRY(theirs.feed(files.inputs));
+    COMMENSAL_TRY(theirs.load(files.model, threads, clock));
     *who = "ours";
-    COMMENSAL_TRY(ours.feed(inputs));
-    COMMENSAL_TRY(ours.load(model, threads));
+    COMMENSAL_TRY(ours.feed(files.inputs));
+    COMMENSAL_TRY(ours.load(files.model, threads));
     return Pair{std::move(ours), std::move(theirs)};
   }
 
@@ -140,26 +121,6 @@ class Bench {
   const core::Path& folder_;
   const kernels::Peak& peak_;
 };
-
-/// Time of a node more in a graph of such nodes, of the dearest of them; no row where `ops` names
-/// none.
-Result<std::vector<Row>> node_rows(Bench& bench, std::span<const std::string> ops) {
-  Row row{.name = "node_ns", .limit = 150, .at_most = true};
-  for (const Case& each : kSmallNodes) {
-    if (!ops.empty() && std::ranges::find(ops, each.ops) == ops.end()) continue;
-    std::array<double, 2> seconds{};
-    for (const int copies : {1, kChain}) {
-      COMMENSAL_ASSIGN(const Subject subject, subject_of(each, each.ops, copies));
-      COMMENSAL_ASSIGN(const Compared compared, bench.compare(subject, 1));
-      seconds[copies == 1 ? 0 : 1] = compared.ours.median_s;
-    }
-    const double ns = 1e9 * (seconds[1] - seconds[0]) / (kChain - 1);
-    row.how += fmt::format("{}{} {:.0f}", row.how.empty() ? "one thread: " : ", ", each.ops, ns);
-    row.value = std::max(row.value, ns);
-  }
-  row.low = row.high = row.value;
-  return row.how.empty() ? std::vector<Row>() : std::vector<Row>{std::move(row)};
-}
 
 /// The rows of one number of threads, with `profiler_s` taken off the peer's time. Of one that is
 /// nothing else, to a tenth, no ratio is left: those are counted.
@@ -334,12 +295,13 @@ Result<Report> run_operators_bench(const Options& options, const core::Clock& cl
                       bench.unmeasured_.empty() ? "no case" : bench.unmeasured_[0].why);
   Report report;
   report.rows = rows_of(bench, options, takes.profiler_s);
-  COMMENSAL_ASSIGN(const auto nodes, node_rows(bench, options.ops));
-  report.rows.insert(report.rows.end(), nodes.begin(), nodes.end());
-  report.tables = table_of(bench, takes);
+  COMMENSAL_ASSIGN(const auto nodes, measure_nodes(options, scratch.path()));
+  for (Row& row : node_row(nodes)) report.rows.push_back(std::move(row));
+  report.tables = table_of(bench, takes) + node_text(nodes);
   report.lists = {{"results", fields_of(bench.rows_)},
                   {"peer_language", {{{"us", takes.language_s * kUs}}}},
-                  {"peer_profiler", {{{"us", takes.profiler_s * kUs}}}}};
+                  {"peer_profiler", {{{"us", takes.profiler_s * kUs}}}},
+                  {"nodes", node_fields(nodes)}};
   for (const auto& [what, why] : bench.refused_)
     report.faults.push_back(fmt::format("{}: {}", what, why));
   if (!bench.rows_.empty()) report.notes.push_back(profiler_note(bench.rows_, takes.profiler_s));

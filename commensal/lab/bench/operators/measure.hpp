@@ -21,7 +21,8 @@ struct Options {
 };
 
 /// Measures them all in turn. A case that the peer refuses is a note; one that we refuse, or answer
-/// otherwise, is a failed bar. Errors: those of processes and files.
+/// otherwise, is a failed bar. Then ours alone on nodes of a few elements (small_nodes.hpp).
+/// Errors: those of processes and files.
 core::Result<Report> run_operators_bench(const Options& options, const core::Clock& clock);
 
 }  // namespace commensal::lab::bench::operators

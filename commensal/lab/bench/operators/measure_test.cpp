@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <commensal/lab/bench/operators/measure.hpp>
+#include <commensal/lab/bench/operators/small_nodes.hpp>
 #include <commensal/lab/bench/runtime/testing/fake_runner.hpp>
 
 namespace commensal::lab::bench::operators {
@@ -72,6 +72,17 @@ TEST(OperatorsBench, OfARowThatIsButTheProfilerNoRatioIsLeft) {
   EXPECT_DOUBLE_EQ(bar_of(report, "operators_worst").at("value"), 3.0 / 21);
   for (const Row& row : report.rows) EXPECT_THAT(row.name, ::testing::Not(HasSubstr("less")));
   EXPECT_THAT(report.notes.at(0), HasSubstr("1 rows take the peer less than 50 us"));
+}
+
+TEST(OperatorsBench, TheDearestSmallNodeIsTheBar) {
+  const auto row = node_row({{"Unique", "i64[8]", 1300}, {"Conv", "f32[8]", 160}, {"Abs", "", 20}});
+  ASSERT_EQ(row.size(), 1u);
+  EXPECT_EQ(row[0].value, 1300);
+  EXPECT_FALSE(row[0].ok());
+  EXPECT_THAT(row[0].how, HasSubstr("the dearest of 3 nodes of a few elements: Unique i64[8]; 2"));
+  EXPECT_TRUE(node_row({}).empty());
+  // Whichever operator is asked for has its node.
+  EXPECT_EQ(bar_of(measured(30e-6, 20e-6, 40e-6), "node_ns").at("value"), 0);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/session.hpp>
-#include <commensal/lab/bench/operators/cases.hpp>
+#include <commensal/lab/bench/operators/small_nodes.hpp>
 #include <set>
 
 namespace commensal::lab::bench::operators {
@@ -92,6 +92,54 @@ TEST(OperatorCases, BoxesAreNoneTurnedOver) {
     EXPECT_LE(boxes[i + 1], boxes[i + 3]);
     EXPECT_LE(boxes[i + 2], boxes[i + 4]);
     EXPECT_LT(boxes[i + 3], 6);
+  }
+}
+
+TEST(SmallNodes, EveryOperatorThatIsMeasuredHasOneOrAReason) {
+  std::set<std::string_view> measured, small;
+  for (const Pick& pick : picks({})) measured.insert(pick.op);
+  for (const Case& row : small_nodes()) {
+    for (const std::string_view op : names_in(row.ops)) small.insert(op);
+  }
+  for (const NotMeasured& row : not_chained()) {
+    for (const std::string_view op : names_in(row.ops)) {
+      EXPECT_TRUE(small.insert(op).second) << op << " is chained, or named twice";
+    }
+  }
+  for (const std::string_view op : measured) EXPECT_TRUE(small.contains(op)) << op << ": none";
+  for (const std::string_view op : small) EXPECT_TRUE(measured.contains(op)) << op << ": no row";
+}
+
+/// Counts the nodes that run, of the graph that is run.
+class Counter final : public graph::Tracer {
+ public:
+  bool wants_plain_nodes() const override { return false; }
+  void after_node(const graph::Node&, const kernels::Call&,
+                  std::span<const tensor::Tensor>) override {
+    ++nodes_;
+  }
+  int nodes() const { return nodes_; }
+
+ private:
+  int nodes_ = 0;
+};
+
+TEST(SmallNodes, NoneIsFoldedOrFused) {
+  constexpr int kCopies = 5;
+  for (const Case& row : small_nodes()) {
+    for (const std::string_view op : names_in(row.ops)) {
+      SCOPED_TRACE(fmt::format("{} {} {}", op, row.inputs, row.attributes));
+      const auto subject = subject_of(row, op, kCopies);
+      ASSERT_TRUE(subject) << subject.error().message;
+      const auto graph = imported(*subject);
+      ASSERT_TRUE(graph) << graph.error().message;
+      auto session = graph::Session::create(*graph, {});
+      ASSERT_TRUE(session) << session.error().message;
+      Counter counter;
+      const auto made = session->run(subject->feeds, {.tracer = &counter});
+      ASSERT_TRUE(made) << made.error().message;
+      EXPECT_GE(counter.nodes(), kCopies);
+    }
   }
 }
 
