@@ -14,6 +14,7 @@
 #include <commensal/compute/kernels/operator.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace commensal::apps {
@@ -174,6 +175,39 @@ TEST_F(Look, OutputsReplaceNothingThatIsRead) {
   EXPECT_THAT(said.err, HasSubstr("would be written over the input"));
   EXPECT_EQ(read("y.npy"), before);
   EXPECT_EQ(run(at("out")).status, 0);
+}
+
+TEST_F(Look, MistakesAboutOutputsAreFoundBeforeTheRun) {
+  ASSERT_TRUE(core::write_file_atomically(at("two.txt"), core::as_bytes("a\nb\n")));
+  const auto with = [&](const std::string& content, std::vector<std::string> more) {
+    // The input is not even looked for.
+    more.insert(more.begin(), {"run", model(content), "--input", at("none.npy")});
+    return ask(more);
+  };
+  const Said folder = with(files::relu_file(), {"--output-dir", input_ + "/out"});
+  EXPECT_EQ(folder.status, 1);
+  EXPECT_THAT(folder.err, HasSubstr("cannot create the folder '"));
+  const Said labels = with(files::relu_file(), {"--labels", at("two.txt")});
+  EXPECT_EQ(labels.status, 1);
+  EXPECT_THAT(labels.err, HasSubstr("2 labels, which fits no output"));
+}
+
+TEST_F(Look, WhatCannotBeWrittenIsPrintedAllTheSame) {
+  std::filesystem::create_directories(at("out") + "/y.npy");  // in the output's way
+  const Said said =
+      ask({"run", model(files::relu_file()), "--input", input_, "--output-dir", at("out")});
+  EXPECT_EQ(said.status, 1);
+  EXPECT_THAT(said.out, HasSubstr("sha256"));
+  EXPECT_THAT(said.err, HasSubstr("y.npy"));
+}
+
+TEST(Outputs, NothingHasAShareBesideAnInfinity) {
+  ::testing::internal::CaptureStdout();
+  const std::vector<float> values = {std::numeric_limits<float>::infinity(), 1};
+  print_outputs({{"y", tensor::Tensor::of<float>({2}, values)}}, {.softmax = true});
+  const std::string said = ::testing::internal::GetCapturedStdout();
+  EXPECT_THAT(said, HasSubstr("[0] inf  -\n"));
+  EXPECT_THAT(said, Not(HasSubstr("nan %")));
 }
 
 TEST(Outputs, TwoNamesThatAreOneFilesAreBothKept) {

@@ -165,6 +165,7 @@ constexpr Command kTable[] = {
      "commensal bench runtime --peer onnxruntime\n"
      "commensal bench runtime --peer older/commensal --skip-load\n"
      "commensal bench runtime --threads 1 --batch 1 --models resnet18,vgg11 --skip-load\n"
+     "commensal bench runtime --models-dir . --models mine --shape x=1,3,224,224\n"
      "commensal bench runtime --json",
      declare_bench},
     {"gateway", kOperators, "serve consumers",

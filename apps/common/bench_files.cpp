@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <apps/common/bench_files.hpp>
 #include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/spawn.hpp>
+#include <commensal/lab/bench/runtime/bench.hpp>
 #include <cstdlib>
 
 namespace commensal::apps {
@@ -59,11 +61,23 @@ Path default_models_folder() {
   return Path(home == nullptr ? "." : home) / ".cache/commensal/torchvision";
 }
 
-Result<void> export_missing(const Path& folder, const std::vector<std::string>& models) {
+Result<std::vector<std::string>> missing_of(const Path& folder,
+                                            const std::vector<std::string>& models) {
   std::vector<std::string> missing;
   for (const std::string& model : models) {
     if (!std::filesystem::exists(folder / (model + ".onnx"))) missing.push_back(model);
   }
+  const auto networks = lab::bench::bench_networks();
+  const auto other = std::ranges::find_if(missing, [&](const std::string& model) {
+    return std::ranges::find(networks, model) == networks.end();
+  });
+  if (other != missing.end())
+    return fail(ErrorCode::kNotFound, "no '{}.onnx' in '{}'", *other, folder.string());
+  return missing;
+}
+
+Result<void> export_missing(const Path& folder, const std::vector<std::string>& models) {
+  COMMENSAL_ASSIGN(const auto missing, missing_of(folder, models));
   if (missing.empty()) return {};
   COMMENSAL_ASSIGN(const Path script, source_file("models/torchvision/export_torchvision.py"));
   std::vector<std::string> command = {kPython, script.string(), folder.string()};

@@ -18,8 +18,12 @@ core::Result<core::Path> source_file(const core::Path& name);
 /// $XDG_CACHE_HOME or ~/.cache.
 core::Path default_models_folder();
 
-/// Makes what is missing of `models` by models/torchvision/export_torchvision.py.
-/// Errors, with a line that says what to run: kNotFound (the script), kFailedPrecondition.
+/// Those of `models` that have no file there and that can be exported. Error: kNotFound (one that
+/// cannot: it is none of the project's networks).
+core::Result<std::vector<std::string>> missing_of(const core::Path& folder,
+                                                  const std::vector<std::string>& models);
+/// Makes them by models/torchvision/export_torchvision.py. Errors besides, with a line that says
+/// what to run: kNotFound (the script), kFailedPrecondition.
 core::Result<void> export_missing(const core::Path& folder, const std::vector<std::string>& models);
 
 /// The command that starts ONNX Runtime's worker. Error: kFailedPrecondition (it is not installed;

@@ -62,14 +62,21 @@ constexpr Format kFormats[] = {
     {".jpeg", read_picture}, {".png", read_picture}, {".pgm", read_picture}, {".ppm", read_picture},
 };
 
+/// Cameras and old systems write .JPG.
+std::string lower_case(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
 Result<Tensor> read(Request request) {
   constexpr std::string_view kArchive = ".npz:";
   if (const std::size_t at = request.file.rfind(kArchive); at != std::string::npos) {
     request.member = request.file.substr(at + kArchive.size());
     request.file.resize(at + kArchive.size() - 1);
   }
+  const std::string lower = lower_case(request.file);
   for (const Format& format : kFormats) {
-    if (request.file.ends_with(format.suffix)) return format.read(request);
+    if (lower.ends_with(format.suffix)) return format.read(request);
   }
   return fail(ErrorCode::kInvalidArgument, "'{}' is not .npy, .npz, .pb, .jpg, .png, .pgm or .ppm",
               request.file);

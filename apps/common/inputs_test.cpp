@@ -80,7 +80,9 @@ TEST_F(Inputs, BadRequestsSayWhatIsExpected) {
 }
 
 TEST_F(Inputs, PicturesAreReadByTheRuleAndEmptyBatchesRefused) {
-  ASSERT_TRUE(core::write_file_atomically(folder_ / "three.pgm", core::as_bytes("P2 2 1 16 3 16")));
+  for (const char* name : {"three.pgm", "THREE.PGM"}) {
+    ASSERT_TRUE(core::write_file_atomically(folder_ / name, core::as_bytes("P2 2 1 16 3 16")));
+  }
   const Tensor none = Tensor::of<float>({0, 2}, std::vector<float>());
   ASSERT_TRUE(core::write_file_atomically(folder_ / "none.npy", *io::write_npy(none)));
   auto graph = graph_of({"x"});
@@ -91,6 +93,7 @@ TEST_F(Inputs, PicturesAreReadByTheRuleAndEmptyBatchesRefused) {
     std::string says;  // empty: it is read
   } cases[] = {
       {{1, 1, 1, 2}, "three.pgm", {}, ""},
+      {{1, 1, 1, 2}, "THREE.PGM", {}, ""},
       {{-1, 1, -1, -1}, "three.pgm", {}, ""},
       {{1, 1, 2, 2}, "three.pgm", {}, "three.pgm': the picture is 2 x 1, the model wants 2 x 2"},
       {{1, 1, 2, 2}, "three.pgm", {}, "(--image-resize, --image-convert)"},

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <apps/common/outputs.hpp>
 #include <apps/common/summary.hpp>
+#include <cerrno>
+#include <cmath>
 #include <commensal/compute/io/npy.hpp>
+#include <cstring>
 
 namespace commensal::apps {
 
@@ -42,6 +46,11 @@ Json number(const std::string& text) {
 /// Labels belong to outputs of as many elements.
 bool is_labelled(const tensor::Tensor& output, const Reading& reading) {
   return !reading.labels.empty() && output.elements() == std::ssize(reading.labels);
+}
+
+/// Beside an element that is infinite or no number there are no shares.
+std::string share_text(double share) {
+  return std::isfinite(share) ? fmt::format("{:.2f} %", 100 * share) : "-";
 }
 
 std::string label_of(const tensor::Tensor& output, const Reading& reading, const Ranked& one) {
@@ -128,6 +137,28 @@ core::Result<void> fit_labels(const Reading& reading, const tensor::NamedTensors
                     outputs.empty() ? 0 : outputs[0].value.elements());
 }
 
+bool may_have(std::span<const std::int64_t> dims, std::int64_t elements) {
+  bool is_open = false;
+  for (const std::int64_t dim : dims) {
+    if (dim == 0 || (dim > 0 && elements % dim != 0)) return false;
+    if (dim > 0) elements /= dim;
+    is_open = is_open || dim < 0;
+  }
+  return elements == 1 || (is_open && elements > 0);
+}
+
+core::Result<void> fit_declared(const Reading& reading, const graph::Graph& graph) {
+  if (reading.labels_file.empty()) return {};
+  const auto may_fit = [&](graph::ValueId id) {
+    const graph::Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
+    return !declared.ranked || may_have(declared.dims, std::ssize(reading.labels));
+  };
+  if (std::ranges::any_of(graph.outputs, may_fit)) return {};
+  return core::fail(core::ErrorCode::kInvalidArgument,
+                    "'{}' has {} labels, which fits no output of the model", reading.labels_file,
+                    reading.labels.size());
+}
+
 std::string datatype_of(tensor::DType dtype) {
   const tensor::DTypeTraits& known = tensor::traits(dtype);
   std::string text(known.oip.empty() ? known.name : known.oip);
@@ -148,7 +179,7 @@ void print_outputs(const tensor::NamedTensors& outputs, const Reading& reading) 
     fmt::print("{} {}\n", output.name, output.value.type().text());
     fmt::print("  first   {}\n", fmt::join(first_values(output.value, 8), " "));
     for (const Ranked& one : top_values(output.value, reading.top)) {
-      const std::string share = reading.softmax ? fmt::format("  {:.2f} %", 100 * one.share) : "";
+      const std::string share = reading.softmax ? "  " + share_text(one.share) : "";
       const std::string label = label_of(output.value, reading, one);
       fmt::print("  top     [{}] {}{}{}{}\n", one.index, one.value, share,
                  label.empty() ? "" : "  ", label);
@@ -163,13 +194,20 @@ void print_hashes(const tensor::NamedTensors& outputs) {
   }
 }
 
-core::Result<void> write_outputs(const tensor::NamedTensors& outputs, const core::Path& folder) {
+core::Result<void> make_output_folder(const core::Path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
     return core::fail(core::ErrorCode::kInvalidArgument, "cannot create the folder '{}': {}",
                       folder.string(), error.message());
   }
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return core::fail(core::ErrorCode::kUnavailable, "cannot write into the folder '{}': {}",
+                    folder.string(), std::strerror(errno));
+}
+
+core::Result<void> write_outputs(const tensor::NamedTensors& outputs, const core::Path& folder) {
+  COMMENSAL_TRY(make_output_folder(folder));
   std::vector<std::string> names;
   for (const tensor::NamedTensor& output : outputs) names.push_back(output.name);
   const auto files = file_names_of(names);

@@ -21,10 +21,15 @@ struct Reading {
   void declare(CLI::App& app);
 };
 
+/// Whether a tensor of these dimensions, of which those below 0 are open, may have so many
+/// elements.
+bool may_have(std::span<const std::int64_t> dims, std::int64_t elements);
 /// Reads the labels, if a file is named. Errors: those of files.
 core::Result<void> read_labels(Reading& reading);
 /// Error: kInvalidArgument (no output has as many elements as there are labels).
 core::Result<void> fit_labels(const Reading& reading, const tensor::NamedTensors& outputs);
+/// The same before a run, by the shapes that the model declares.
+core::Result<void> fit_declared(const Reading& reading, const graph::Graph& graph);
 
 /// Outputs under their names; item i of a sequence under "NAME[i]", what is nothing left out.
 tensor::NamedTensors named_outputs(const graph::Graph& graph,
@@ -41,6 +46,9 @@ void print_hashes(const tensor::NamedTensors& outputs);
 /// kInvalidArgument.
 core::Result<void> keep_inputs(const std::vector<std::string>& names, const core::Path& folder,
                                const std::vector<std::string>& given);
+/// Makes the folder. Errors: kInvalidArgument (it cannot be made), kUnavailable (nor be written
+/// to).
+core::Result<void> make_output_folder(const core::Path& folder);
 /// Each as NAME.npy in `folder`, which is made; the second of two whose names are one file's as
 /// NAME.2.npy.
 core::Result<void> write_outputs(const tensor::NamedTensors& outputs, const core::Path& folder);

@@ -5,6 +5,7 @@
 #include <apps/common/bench_subject.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
+#include <charconv>
 #include <commensal/lab/bench/runtime/report.hpp>
 #include <memory>
 
@@ -14,9 +15,12 @@ using core::Result;
 
 namespace {
 
+constexpr std::string_view kSuffix = ".onnx";
+
 struct BenchArguments {
   std::string peer = "onnxruntime";
   std::string models_dir = default_models_folder().string();
+  std::vector<std::string> shapes;  // as NAME=1,3,224,224
   lab::bench::BenchOptions bench;
   bool skip_load = false;
   bool skip_latency = false;
@@ -44,14 +48,41 @@ Result<void> find_peer(BenchArguments& options) {
   return {};
 }
 
+Result<lab::bench::Shapes> shapes_of(const std::vector<std::string>& given) {
+  lab::bench::Shapes shapes;
+  for (const std::string& text : given) {
+    const std::size_t at = std::min(text.rfind('='), text.size());
+    std::vector<std::int64_t>& dims = shapes[text.substr(0, at)];
+    std::string_view rest = std::string_view(text).substr(std::min(at + 1, text.size()));
+    while (!rest.empty()) {
+      std::int64_t dim = 0;
+      const auto read = std::from_chars(rest.data(), rest.data() + rest.size(), dim);
+      const auto length = static_cast<std::size_t>(read.ptr - rest.data());
+      const bool is_end = length == rest.size();
+      if (read.ec != std::errc() || dim < 1 || (!is_end && rest[length] != ',')) break;
+      dims.push_back(dim);
+      rest.remove_prefix(is_end ? length : length + 1);
+    }
+    if (!rest.empty() || dims.empty() || text.ends_with(','))
+      return core::fail(core::ErrorCode::kInvalidArgument,
+                        "--shape '{}', expected NAME=1,3,224,224", text);
+  }
+  return shapes;
+}
+
 Result<int> bench_runtime(BenchArguments& options) {
   lab::bench::BenchOptions& bench = options.bench;
   bench.folder = options.models_dir;
+  COMMENSAL_ASSIGN(bench.shapes, shapes_of(options.shapes));
   if (bench.models.empty()) {
     bench.models.assign(lab::bench::bench_networks().begin(), lab::bench::bench_networks().end());
   }
+  for (std::string& model : bench.models) {
+    if (model.ends_with(kSuffix)) model.resize(model.size() - kSuffix.size());
+  }
   if (options.skip_load) bench.load_repeats = 0;
   if (options.skip_latency) bench.repeats = 0;
+  COMMENSAL_TRY(missing_of(bench.folder, bench.models));  // before anything is started
   COMMENSAL_TRY(find_peer(options));
   COMMENSAL_TRY(export_missing(bench.folder, bench.models));
   Progress progress("bench");
@@ -76,8 +107,13 @@ void declare_runtime(CLI::App& app, BenchArguments& options) {
       ->capture_default_str();
   app.add_option("--models", options.bench.models, "Names; default: the project's 18 networks")
       ->delimiter(',');
+  app.add_option(
+         "--shape", options.shapes,
+         "NAME=1,3,224,224, once for each input with free dimensions, else taken for 1; the "
+         "first, where it is free, is --batch's")
+      ->allow_extra_args(false);
   app.add_option("--models-dir", options.models_dir,
-                 "Folder of NAME.onnx; what is missing is exported into it")
+                 "Folder of NAME.onnx; what is missing of the 18 is exported into it")
       ->capture_default_str();
   app.add_option("--repeats", options.bench.repeats, "Blocks of runs of each side")
       ->check(CLI::Range(1, 1000))
@@ -86,8 +122,10 @@ void declare_runtime(CLI::App& app, BenchArguments& options) {
                  "Fresh processes of each side, for load time and memory")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_flag("--skip-load", options.skip_load, "Measure latency only");
-  app.add_flag("--skip-latency", options.skip_latency, "Measure load time and memory only");
+  CLI::Option* const skip_load =
+      app.add_flag("--skip-load", options.skip_load, "Measure latency only");
+  app.add_flag("--skip-latency", options.skip_latency, "Measure load time and memory only")
+      ->excludes(skip_load);
   app.add_flag("--json", options.json, "Print JSON");
 }
 

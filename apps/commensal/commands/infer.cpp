@@ -30,21 +30,10 @@ struct InferArguments {
   bool json = false;
 };
 
-/// Whether an output of the model may have so many elements, as far as it says.
-bool may_have(const client::Port& port, std::int64_t elements) {
-  bool is_open = false;
-  for (const std::int64_t dim : port.dims) {
-    if (dim == 0 || (dim > 0 && elements % dim != 0)) return false;
-    if (dim > 0) elements /= dim;
-    is_open = is_open || dim < 0;
-  }
-  return elements == 1 || (is_open && elements > 0);
-}
-
 Result<void> check_labels(const client::ModelInfo& model, const Reading& reading) {
   if (reading.labels_file.empty()) return {};
   const auto labels = std::ssize(reading.labels);
-  const auto may_fit = [&](const client::Port& port) { return may_have(port, labels); };
+  const auto may_fit = [&](const client::Port& port) { return may_have(port.dims, labels); };
   if (std::ranges::any_of(model.outputs, may_fit)) return {};
   return core::fail(core::ErrorCode::kInvalidArgument,
                     "'{}' has {} labels, which fits no output of the model", reading.labels_file,

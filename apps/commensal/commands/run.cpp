@@ -96,25 +96,7 @@ Result<void> profile(const RunArguments& options, graph::Session& session,
   return core::save_for_user(options.profile, core::as_bytes(trace.json));
 }
 
-Result<int> run(RunArguments& options) {
-  COMMENSAL_TRY(check_trace(options));
-  auto imported = graph::onnx::import_file(options.model);
-  if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
-  const graph::Graph& graph = **imported;
-  COMMENSAL_TRY(read_labels(options.reading));
-  std::vector<std::string> names;
-  for (const graph::ValueId id : graph.outputs) names.push_back(graph.name_of(id));
-  if (!options.output_dir.empty())
-    COMMENSAL_TRY(keep_inputs(names, options.output_dir, options.inputs));
-  COMMENSAL_ASSIGN(const auto inputs, read_inputs(graph, options.inputs, options.image));
-  COMMENSAL_ASSIGN(auto session, graph::Session::create(*imported, options.backend.session()));
-  const std::vector<tensor::Value> given(inputs.begin(), inputs.end());
-  COMMENSAL_ASSIGN(const auto values, session.run_values(given));
-  const auto outputs = named_outputs(graph, values);
-  COMMENSAL_TRY(fit_labels(options.reading, outputs));
-  if (!options.output_dir.empty()) {
-    COMMENSAL_TRY(write_outputs(outputs, options.output_dir));
-  }
+void print(const RunArguments& options, const tensor::NamedTensors& outputs) {
   if (options.json) {
     const nlohmann::ordered_json report = {{"outputs", outputs_json(outputs, options.reading)}};
     fmt::print("{}\n", report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -123,12 +105,44 @@ Result<int> run(RunArguments& options) {
   } else {
     print_outputs(outputs, options.reading);
   }
-  if (options.profile.empty()) return 0;
+}
+
+/// Whether what is asked for can be done with the outputs. Known before the run, as far as it can
+/// be.
+Result<void> check_uses(RunArguments& options, const graph::Graph& graph) {
+  COMMENSAL_TRY(read_labels(options.reading));
+  COMMENSAL_TRY(fit_declared(options.reading, graph));
+  if (options.output_dir.empty()) return {};
+  std::vector<std::string> names;
+  for (const graph::ValueId id : graph.outputs) names.push_back(graph.name_of(id));
+  COMMENSAL_TRY(keep_inputs(names, options.output_dir, options.inputs));
+  return make_output_folder(options.output_dir);
+}
+
+Result<int> run(RunArguments& options) {
+  COMMENSAL_TRY(check_trace(options));
+  auto imported = graph::onnx::import_file(options.model);
+  if (!imported) return core::in_context(fmt::format("'{}'", options.model), imported.error());
+  const graph::Graph& graph = **imported;
+  COMMENSAL_TRY(check_uses(options, graph));
+  COMMENSAL_ASSIGN(const auto inputs, read_inputs(graph, options.inputs, options.image));
+  COMMENSAL_ASSIGN(auto session, graph::Session::create(*imported, options.backend.session()));
+  const std::vector<tensor::Value> given(inputs.begin(), inputs.end());
+  COMMENSAL_ASSIGN(const auto values, session.run_values(given));
+  const auto outputs = named_outputs(graph, values);
+  print(options, outputs);
   COMMENSAL_TRY(check_output());
-  const auto profiled = profile(options, session, given);
-  // Standard output has the outputs: what is wrong with the profile stays beside it.
-  if (!profiled) complain(false, "commensal run", profiled.error());
-  return profiled ? 0 : 1;
+  // Standard output has the outputs: what is wrong beside them is said beside it.
+  int status = 0;
+  const auto note = [&status](const Result<void>& done) {
+    if (done) return;
+    complain(false, "commensal run", done.error());
+    status = 1;
+  };
+  note(fit_labels(options.reading, outputs));
+  if (!options.output_dir.empty()) note(write_outputs(outputs, options.output_dir));
+  if (!options.profile.empty()) note(profile(options, session, given));
+  return status;
 }
 
 }  // namespace

@@ -175,6 +175,10 @@ TEST(HostileImport, ATextIsNamedSo) {
       {"<!DOCTYPE html>\n<p>404</p>", "not an ONNX model: it is text"},
       {"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n",
        "not an ONNX model: it is a Git LFS pointer (git lfs pull fetches the file)"},
+      {"PK\x03\x04\x14",
+       "not an ONNX model: it is a ZIP archive (unpack it; if PyTorch saved it, "
+       "torch.onnx.export makes a model)"},
+      {"\x1f\x8b\x08", "not an ONNX model: it is compressed by gzip"},
       {"<\x01", "not an ONNX model: a field of unknown kind"},
   };
   for (const auto& [text, says] : cases) {

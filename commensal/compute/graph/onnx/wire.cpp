@@ -213,8 +213,16 @@ bool is_text(ByteView bytes) {
   });
 }
 
-/// What was downloaded in a model's place: a page that says why not, a pointer to it.
-Result<void> refuse_text(ByteView bytes) {
+/// What was downloaded in a model's place: a page that says why not, a pointer to it, an archive.
+Result<void> refuse_others(ByteView bytes) {
+  const std::string_view text = core::as_text(bytes);
+  if (text.starts_with("PK\x03\x04")) {
+    return fail(ErrorCode::kInvalidArgument,
+                "not an ONNX model: it is a ZIP archive (unpack it; if PyTorch saved it, "
+                "torch.onnx.export makes a model)");
+  }
+  if (text.starts_with("\x1f\x8b"))
+    return fail(ErrorCode::kInvalidArgument, "not an ONNX model: it is compressed by gzip");
   if (!is_text(bytes)) return {};
   const bool is_pointer = core::as_text(bytes).starts_with("version https://git-lfs.github.com/");
   return fail(ErrorCode::kInvalidArgument, "not an ONNX model: it is {}",
@@ -226,7 +234,7 @@ Result<void> refuse_text(ByteView bytes) {
 Result<Stripped> strip(ByteView model) {
   if (model.empty()) return fail(ErrorCode::kInvalidArgument, "not an ONNX model: it is empty");
   if (auto nested = check_nesting(model); !nested) {
-    COMMENSAL_TRY(refuse_text(model));
+    COMMENSAL_TRY(refuse_others(model));
     return tl::unexpected(std::move(nested).error());
   }
   Stripped stripped;

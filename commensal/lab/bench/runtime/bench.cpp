@@ -35,6 +35,9 @@ class ModelBench {
     done_ = done;
     COMMENSAL_ASSIGN(graph_, graph::onnx::import_file(file_));
     COMMENSAL_TRY(core::read_file(file_));  // into the page cache
+    if (const std::string guessed = guessed_shapes(*graph_, 1, options_.shapes); !guessed.empty())
+      report.notes.push_back(fmt::format(
+          "{}: free dimensions taken for 1, where --shape says nothing: {}", model_, guessed));
     if (options_.load_repeats > 0) {
       COMMENSAL_TRY(load(report));
     }
@@ -61,7 +64,7 @@ class ModelBench {
   }
 
   Result<Inputs> checked_inputs(std::int64_t batch) const {
-    COMMENSAL_ASSIGN(auto inputs, write_inputs(*graph_, batch, scratch_));
+    COMMENSAL_ASSIGN(auto inputs, write_inputs(*graph_, batch, scratch_, options_.shapes));
     if (options_.check) COMMENSAL_TRY(options_.check(file_, inputs));
     return inputs;
   }
@@ -131,6 +134,7 @@ class ModelBench {
     row.model = model_;
     row.threads = threads;
     row.batch = batch;
+    row.guessed = guessed_shapes(*graph_, batch, options_.shapes);
     if (options_.peer == Peer::kOtherRuntime) {
       COMMENSAL_ASSIGN(const std::string difference, difference_of(pair, scratch_, tolerance()));
       if (!difference.empty()) {

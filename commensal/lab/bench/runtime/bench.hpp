@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/lab/bench/report.hpp>
+#include <commensal/lab/bench/runtime/inputs.hpp>
 #include <commensal/lab/bench/runtime/turns.hpp>
 #include <functional>
 
@@ -20,6 +21,7 @@ struct BenchOptions {
   std::vector<std::string> models;  // names without .onnx
   std::vector<int> threads = {1, 2};
   std::vector<std::int64_t> batches = {1, 8};
+  Shapes shapes;         // of inputs whose dimensions are free
   int repeats = 9;       // blocks of runs of each side, for latency; 0: none measured
   int load_repeats = 5;  // fresh processes of each side, for load time and memory; 0: likewise
   /// Start a fresh process of each side.
@@ -40,6 +42,7 @@ struct LatencyRow {
   /// Why nothing that can be measured of the other side tells what it takes: then the ratio is in
   /// no mean and no bar. Empty: it is one.
   std::string not_measurable;
+  std::string guessed;  // inputs that were taken to be small, as guessed_shapes says
 };
 
 /// On one thread, batch 1, medians over fresh processes; the file is in the page cache, nothing

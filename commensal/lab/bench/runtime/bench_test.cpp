@@ -264,6 +264,23 @@ TEST(Bench, OutputsThatDifferAreAFaultAndNotMeasured) {
   EXPECT_FALSE(report.ok());
 }
 
+TEST(Bench, FreeDimensionsAreGivenOrSaidToBeGuessed) {
+  graph::Graph graph;
+  graph.inputs = {0};
+  graph.values.push_back({"x", {tensor::DType::kFloat32, true, {-1, 3, -1, -1}, {"", "", "", ""}}});
+  EXPECT_EQ(guessed_shapes(graph, 2, {}), "x 2,3,1,1");
+  const auto shape = [&](const Shapes& shapes) -> std::string {
+    const auto inputs = draw_inputs(graph, 2, shapes);
+    return inputs ? (*inputs)[0].type().text() : inputs.error().message;
+  };
+  EXPECT_EQ(shape({}), "float32[2,3,1,1]");
+  EXPECT_EQ(shape({{"x", {1, 3, 8, 9}}}), "float32[2,3,8,9]");  // the batch is the bench's
+  EXPECT_EQ(guessed_shapes(graph, 2, {{"x", {1, 3, 8, 9}}}), "");
+  EXPECT_THAT(shape({{"x", {1, 4, 8, 9}}}), HasSubstr("--shape 1,4,8,9 does not fit it"));
+  EXPECT_THAT(shape({{"x", {3, 8}}}), HasSubstr("--shape 3,8 does not fit it"));
+  EXPECT_EQ(shape({{"y", {1}}}), "--shape: no input 'y', but x");
+}
+
 TEST(Bench, AFailureNamesTheModel) {
   const auto report = run_bench(options_of([]() -> Result<Runner> {
     return fake([](const Json&) { return R"({"error": "out of luck"})"; });

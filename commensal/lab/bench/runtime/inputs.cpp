@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/compute/tensor/float16.hpp>
@@ -15,13 +17,52 @@ namespace {
 
 constexpr std::uint64_t kSeed = 7;
 
-Result<tensor::TensorType> type_of(const graph::Declared& declared, std::int64_t batch) {
+std::vector<std::int64_t> dims_of(const graph::Declared& declared, std::int64_t batch) {
   std::vector<std::int64_t> dims = declared.dims;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0) dims[i] = i == 0 ? batch : 1;
   }
+  return dims;
+}
+
+const graph::Declared& declared_of(const graph::Graph& graph, graph::ValueId id) {
+  return graph.values[static_cast<std::size_t>(id)].declared;
+}
+
+Result<std::vector<std::int64_t>> dims_of(const graph::Declared& declared, std::int64_t batch,
+                                          std::vector<std::int64_t> given) {
+  if (!declared.ranked) return given;
+  bool fits = given.size() == declared.dims.size();
+  for (std::size_t i = 0; fits && i < given.size(); ++i) {
+    fits = declared.dims[i] < 0 || declared.dims[i] == given[i];
+  }
+  if (!fits)
+    return fail(ErrorCode::kInvalidArgument, "--shape {} does not fit it", fmt::join(given, ","));
+  if (!given.empty() && declared.dims[0] < 0) given[0] = batch;
+  return given;
+}
+
+Result<tensor::TensorType> type_of(const graph::Graph& graph, graph::ValueId id, std::int64_t batch,
+                                   const Shapes& shapes) {
+  const graph::Declared& declared = declared_of(graph, id);
+  std::vector<std::int64_t> dims = dims_of(declared, batch);
+  if (const auto given = shapes.find(graph.name_of(id)); given != shapes.end()) {
+    COMMENSAL_ASSIGN(dims, dims_of(declared, batch, given->second));
+  }
   COMMENSAL_ASSIGN(const tensor::Shape shape, tensor::Shape::of(dims));
   return tensor::TensorType{declared.dtype, shape};
+}
+
+/// Each is an input's.
+Result<void> check_names(const graph::Graph& graph, const Shapes& shapes) {
+  std::vector<std::string> names;
+  for (const graph::ValueId id : graph.inputs) names.push_back(graph.name_of(id));
+  for (const auto& [name, dims] : shapes) {
+    if (std::ranges::find(names, name) == names.end())
+      return fail(ErrorCode::kInvalidArgument, "--shape: no input '{}', but {}", name,
+                  fmt::join(names, ", "));
+  }
+  return {};
 }
 
 template <class T>
@@ -98,19 +139,35 @@ bool has_free_batch(const graph::Graph& graph) {
   });
 }
 
-Result<std::vector<tensor::Tensor>> draw_inputs(const graph::Graph& graph, std::int64_t batch) {
+Result<std::vector<tensor::Tensor>> draw_inputs(const graph::Graph& graph, std::int64_t batch,
+                                                const Shapes& shapes) {
+  COMMENSAL_TRY(check_names(graph, shapes));
   std::vector<tensor::Tensor> made;
   for (const graph::ValueId id : graph.inputs) {
-    const graph::Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
-    COMMENSAL_ASSIGN(const tensor::TensorType type, type_of(declared, batch));
-    auto input = drawn(type, made.size());
+    const auto type = type_of(graph, id, batch, shapes);
+    auto input = type ? drawn(*type, made.size()) : tl::unexpected(type.error());
     if (!input) {
-      return core::in_context(fmt::format("input '{}' is {}", graph.name_of(id), declared.text()),
-                              input.error());
+      return core::in_context(
+          fmt::format("input '{}' is {}", graph.name_of(id), declared_of(graph, id).text()),
+          input.error());
     }
     made.push_back(*std::move(input));
   }
   return made;
+}
+
+std::string guessed_shapes(const graph::Graph& graph, std::int64_t batch, const Shapes& shapes) {
+  std::vector<std::string> guessed;
+  for (const graph::ValueId id : graph.inputs) {
+    const auto& declared = declared_of(graph, id);
+    const bool is_open =
+        std::ranges::any_of(declared.dims.begin() + (declared.dims.empty() ? 0 : 1),
+                            declared.dims.end(), [](auto dim) { return dim < 0; });
+    if (is_open && !shapes.contains(graph.name_of(id)))
+      guessed.push_back(
+          fmt::format("{} {}", graph.name_of(id), fmt::join(dims_of(declared, batch), ",")));
+  }
+  return fmt::format("{}", fmt::join(guessed, ", "));
 }
 
 Result<InputFile> write_input(const core::Path& path, const std::string& name,
@@ -124,8 +181,8 @@ Result<InputFile> write_input(const core::Path& path, const std::string& name,
 }
 
 Result<std::vector<InputFile>> write_inputs(const graph::Graph& graph, std::int64_t batch,
-                                            const core::Path& folder) {
-  COMMENSAL_ASSIGN(const auto drawn, draw_inputs(graph, batch));
+                                            const core::Path& folder, const Shapes& shapes) {
+  COMMENSAL_ASSIGN(const auto drawn, draw_inputs(graph, batch, shapes));
   std::vector<InputFile> files;
   for (const tensor::Tensor& input : drawn) {
     const core::Path path = folder / fmt::format("{}_{}.bin", batch, files.size());

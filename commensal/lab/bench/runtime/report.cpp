@@ -40,14 +40,15 @@ std::string latency_text(const Comparison& report) {
     const auto& [ours, theirs, ratio] = row.compared;
     text += fmt::format("{:<20} {:>7} {:>5} {:>9.3f} ", row.model, row.threads, row.batch,
                         ours.median_s * kMs);
-    if (!row.not_measurable.empty()) {
-      text += "not measurable\n";
-      continue;
+    if (row.not_measurable.empty()) {
+      text += fmt::format("{:>9.3f} {:>6.3f}  {:.3f}-{:.3f} {}+{} of {}{}{}", theirs.median_s * kMs,
+                          ratio.value, ratio.low, ratio.high, ours.rejected, theirs.rejected,
+                          ours.repeats, ours.busy || theirs.busy ? " (busy machine)" : "",
+                          row.clock == Clock::kOwn ? " (theirs by its own clock)" : "");
+    } else {
+      text += "not measurable";
     }
-    text += fmt::format("{:>9.3f} {:>6.3f}  {:.3f}-{:.3f} {}+{} of {}{}{}\n", theirs.median_s * kMs,
-                        ratio.value, ratio.low, ratio.high, ours.rejected, theirs.rejected,
-                        ours.repeats, ours.busy || theirs.busy ? " (busy machine)" : "",
-                        row.clock == Clock::kOwn ? " (theirs by its own clock)" : "");
+    text += row.guessed.empty() ? "\n" : fmt::format(" ({})\n", row.guessed);
   }
   for (const Geomean& mean : geomeans_of(report)) {
     text += fmt::format("geometric mean       {:>7} {:>5} {:>26.3f}  of {}\n", mean.threads,
@@ -102,6 +103,7 @@ Fields fields_of(const LatencyRow& row) {
           {"theirs", fields_of(row.compared.theirs)},
           {"ratio", fields_of(is_measured ? row.compared.ratio : Ratio{kNone, kNone, kNone})},
           {"measurable", is_measured},
+          {"guessed_shapes", row.guessed},
           {"clock", row.clock == Clock::kOwn ? "own" : "net"},
           {"language_us", row.compared.theirs.language_s * kUs}};
 }
