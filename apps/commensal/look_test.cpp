@@ -204,7 +204,9 @@ TEST_F(Look, WhatCannotBeWrittenIsPrintedAllTheSame) {
 TEST(Outputs, NothingHasAShareBesideAnInfinity) {
   ::testing::internal::CaptureStdout();
   const std::vector<float> values = {std::numeric_limits<float>::infinity(), 1};
-  print_outputs({{"y", tensor::Tensor::of<float>({2}, values)}}, {.softmax = true});
+  Reading reading;
+  reading.softmax = true;
+  print_outputs({{"y", tensor::Tensor::of<float>({2}, values)}}, reading);
   const std::string said = ::testing::internal::GetCapturedStdout();
   EXPECT_THAT(said, HasSubstr("[0] inf  -\n"));
   EXPECT_THAT(said, Not(HasSubstr("nan %")));
