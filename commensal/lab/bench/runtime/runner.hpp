@@ -17,8 +17,8 @@ struct InputFile {
 
 /// Who times runs of a runtime that is driven from another language, which hands inputs and outputs
 /// over: that language; the same less what it takes, measured when the model is loaded and, where
-/// it is more than a hundredth, again after each block; or the runtime itself, whose profiler adds
-/// to its time: some 20 us to a run, some to each node.
+/// it is more than a hundredth or outputs are large, again after each block; or the runtime itself,
+/// whose profiler adds to its time: some 20 us to a run, some to each node.
 enum class Clock { kLanguage, kNet, kOwn };
 
 struct Loading {
