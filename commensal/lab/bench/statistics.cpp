@@ -25,7 +25,10 @@ std::vector<double> collect(const Blocks& blocks, Of of) {
   return values;
 }
 
-double share_of(const Timing& one) { return one.cpu_seconds / std::max(one.seconds, 1e-9); }
+// Where more was taken off than there was, nothing is known of it.
+double share_of(const Timing& one) {
+  return one.seconds <= 0 ? 1 : one.cpu_seconds / std::max(one.seconds, 1e-9);
+}
 
 // The least share of the processor that a repeat must have had; 0 on a busy machine.
 double least_share(const Blocks& blocks, int threads) {
@@ -69,7 +72,8 @@ double geometric_mean(std::span<const double> values) {
 Side settle(const Blocks& blocks, int threads) {
   const double least = least_share(blocks, threads);
   Blocks kept = kept_of(blocks, least, INFINITY);
-  kept = kept_of(kept, least, kSlowest * median(collect(kept, seconds_of)));
+  const double usual = median(collect(kept, seconds_of));
+  kept = kept_of(kept, least, usual + (kSlowest - 1) * std::abs(usual));
   Side side;
   side.busy = least == 0;
   const std::vector<double> all = collect(kept, seconds_of);

@@ -50,6 +50,12 @@ TEST(BenchStatistics, AMachineThatIsAlwaysBusyIsSaidToBe) {
   EXPECT_EQ(side.rejected, 1);  // 3
 }
 
+TEST(BenchStatistics, TimesBelowZeroAreKept) {  // more was taken off them than there was
+  const Side side = settle({{whole(-1.0), whole(-1.1), whole(-1.2)}}, 1);
+  EXPECT_EQ(side.rejected, 0);
+  EXPECT_DOUBLE_EQ(side.median_s, -1.1);
+}
+
 TEST(BenchStatistics, TheRatiosSpreadIsThatOfNeighbours) {
   // The machine becomes half as fast: the neighbours do not notice.
   const Side ours = settle({{whole(1)}, {whole(1.1)}, {whole(1.2)}}, 1);
