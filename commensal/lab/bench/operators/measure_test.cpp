@@ -45,10 +45,11 @@ Report measured(double ours_s, double theirs_net_s, double theirs_own_s) {
 }
 
 Json bar_of(const Report& report, const std::string& name) {
-  for (const Json& bar : Json::parse(to_json(report)).at("bars")) {
+  const Json json = Json::parse(to_json(report));
+  for (const Json& bar : json.at("bars")) {
     if (bar.at("name") == name) return bar;
   }
-  ADD_FAILURE() << "no bar " << name;
+  ADD_FAILURE() << "no bar " << name << " in " << to_json(report);
   return {};
 }
 
