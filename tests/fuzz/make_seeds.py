@@ -164,6 +164,7 @@ def noun_seeds():
     put_noun("claim", 6, ticket["claim"]["encoding"])
     put_noun("endorsement", 7, ticket["endorsement"])
     put_noun("settlement", 8, ticket["settlement"])
+    put_noun("statement", 9, vectors("statement")["statements"][0]["encoding"])
 
 
 def rollout_seeds():

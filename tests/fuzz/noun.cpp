@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <commensal/base/protocol/beacon.hpp>
 #include <commensal/base/protocol/job.hpp>
+#include <commensal/base/protocol/privacy.hpp>
 #include <commensal/base/protocol/ticket.hpp>
 #include <commensal/base/protocol/verdict.hpp>
 #include <tests/fuzz/fuzz.hpp>
@@ -18,10 +19,16 @@ void read(core::ByteView bytes) {
   core::check(std::ranges::equal(protocol::encode(*noun), bytes), "one value has one encoding");
 }
 
-constexpr void (*kReaders[])(core::ByteView) = {
-    read<protocol::Job>,     read<protocol::ReceiptBody>, read<protocol::BatchSignature>,
-    read<protocol::Receipt>, read<protocol::Verdict>,     read<protocol::HashChainHead>,
-    read<protocol::Claim>,   read<protocol::Endorsement>, read<protocol::JointSettlement>};
+constexpr void (*kReaders[])(core::ByteView) = {read<protocol::Job>,
+                                                read<protocol::ReceiptBody>,
+                                                read<protocol::BatchSignature>,
+                                                read<protocol::Receipt>,
+                                                read<protocol::Verdict>,
+                                                read<protocol::HashChainHead>,
+                                                read<protocol::Claim>,
+                                                read<protocol::Endorsement>,
+                                                read<protocol::JointSettlement>,
+                                                read<protocol::PrivacyStatement>};
 
 }  // namespace
 

@@ -28,6 +28,7 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kEndorsement, 1, "endorsement"},
     {NounKind::kJointSettlement, 1, "joint settlement"},
     {NounKind::kAuditReport, 1, "audit report"},
+    {NounKind::kPrivacyStatement, 1, "privacy statement"},
     {NounKind::kTraceClaim, 2, "trace claim"},
     {NounKind::kElementClaim, 1, "element claim"},
     {NounKind::kVerdictFile, 2, "verdict file"},
@@ -63,6 +64,7 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kTransact, 1, "transact"},
     {NounKind::kPause, 1, "pause"},
     {NounKind::kResume, 1, "resume"},
+    {NounKind::kStatements, 1, "statements"},
 };
 
 const NounTraits& traits_of(NounKind kind) {

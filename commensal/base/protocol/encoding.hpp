@@ -40,6 +40,7 @@ enum class NounKind : std::uint8_t {
   kEndorsement = 8,
   kJointSettlement = 9,
   kAuditReport = 10,
+  kPrivacyStatement = 11,
   kTraceClaim = 20,
   kElementClaim = 21,
   kVerdictFile = 22,
@@ -76,6 +77,7 @@ enum class NounKind : std::uint8_t {
   kTransact = 87,
   kPause = 88,
   kResume = 89,
+  kStatements = 90,
 };
 std::string_view name_of(NounKind kind);
 
@@ -122,6 +124,11 @@ class Writer {
   void field(std::string_view, const T& value) {
     write(*this, value);
   }
+  /// At the end of a record, of what was not in it before: where it is absent, nothing is written.
+  template <class T>
+  void tail(std::string_view name, const std::optional<T>& value) {
+    if (value) field(name, *value);
+  }
 
   const Bytes& written() const { return bytes_; }
   Bytes take() && { return std::move(bytes_); }
@@ -167,6 +174,12 @@ class Reader {
     path_.push_back(name);
     read(*this, value);
     path_.pop_back();
+  }
+  /// As Writer's.
+  template <class T>
+  void tail(std::string_view name, std::optional<T>& value) {
+    value.reset();
+    if (ok() && remaining() > 0) field(name, value.emplace());
   }
 
   bool ok() const { return !error_; }

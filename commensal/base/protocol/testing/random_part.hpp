@@ -18,6 +18,10 @@ class RandomPart {
   void field(std::string_view, T& value) {
     fill(value);
   }
+  template <class T>
+  void tail(std::string_view, std::optional<T>& value) {
+    fill(value);
+  }
 
  private:
   static constexpr int kTries = 100;  // for what would be refused for other reasons than its size
