@@ -64,7 +64,8 @@ core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
                                           .gateway_key = config.gateway_key,
                                           .threads = config.threads,
                                           .tasks_at_once = config.tasks_at_once,
-                                          .purse = config.purse};
+                                          .purse = config.purse,
+                                          .statements = config.statements};
   COMMENSAL_ASSIGN(state->provider, provider::Provider::create(deps, provider));
   state->loop.post([started = state->provider] { started->start(); });
   state->loop.start();

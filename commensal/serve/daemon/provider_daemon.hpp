@@ -19,6 +19,7 @@ struct ProviderDaemonConfig {
   std::uint32_t threads = 1;  // told to the gateway
   provider::AtOnce tasks_at_once = {};
   provider::PurseConfig purse;
+  std::vector<protocol::PrivacyStatement> statements = {};  // as ProviderConfig's
   /// As ProviderDependencies's. Called on the daemon's own thread until the daemon is destroyed.
   std::function<std::string()> why_paused = {};
   /// Likewise.

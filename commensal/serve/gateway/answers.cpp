@@ -42,6 +42,8 @@ Result<Order> Answers::order_for(InferRequest& request) {
   order.scheduling = request.scheduling;
   order.timeout_ms = request.timeout_ms;
   order.journey = std::move(request.journey);
+  order.privacy_class = request.privacy_class;
+  COMMENSAL_TRY(deps_.privacy.check(order.privacy_class));
   COMMENSAL_ASSIGN(order.model, deps_.hub.find(&request.account, request.model, request.version));
   COMMENSAL_TRY(check_loaded(deps_.hub.repository(), order.model));
   COMMENSAL_TRY(check_outputs(order.model, request.outputs));
@@ -95,9 +97,14 @@ void Answers::resubmit(const ReceiptRecord& old, tensor::NamedTensors inputs) {
   auto model = deps_.hub.find(&kGatewayItself, old.model, old.version);
   if (!model) return deps_.events.push(event::Replaced{old.id(), false});
   Waiting waiting{old.account, *model, {}, old.id()};
-  waiting_.emplace(
-      deps_.dispatcher.submit({old.account, *std::move(model), std::move(inputs), true}),
-      std::move(waiting));
+  Order order;
+  order.account = old.account;
+  order.model = *std::move(model);
+  order.inputs = std::move(inputs);
+  order.is_again = true;
+  order.privacy_class = old.privacy_class.value_or("");
+  const OrderId id = deps_.dispatcher.submit(std::move(order));
+  waiting_.emplace(id, std::move(waiting));
 }
 
 void Answers::read_and_submit(const ReceiptRecord& old) {

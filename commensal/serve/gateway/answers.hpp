@@ -4,6 +4,7 @@
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/gateway/dispatcher.hpp>
 #include <commensal/serve/gateway/observer.hpp>
+#include <commensal/serve/gateway/privacy.hpp>
 #include <commensal/serve/gateway/till.hpp>
 #include <functional>
 #include <memory>
@@ -21,6 +22,7 @@ struct InferRequest {
   core::Digest draw_commitment{};    // its consumer's, as in protocol::Job
   std::int64_t timeout_ms = 0;  // after so long nobody waits for the answer; 0: as long as it takes
   Scheduling scheduling = {};
+  std::string privacy_class = {};  // as Order's
   /// Asked once, before anything is done that costs: whether the model's answer can be given.
   std::function<core::Result<void>(const ModelVersion&)> check = {};
   JourneyPtr journey = nullptr;  // of who looks on
@@ -47,6 +49,7 @@ class Answers {
     Dispatcher& dispatcher;
     Observer& observer;
     EventQueue& events;
+    const PrivacyAuditors& privacy;
   };
   explicit Answers(const Dependencies& deps) : deps_(deps) {}
 

@@ -75,6 +75,7 @@ ReceiptRecord Deliveries::record_of(const event::StepMade& made) const {
   record.delivered_ms = deps_.clock.wall_ms();
   record.is_wanted = work.order != kNobodysOrder;
   record.charged = work.is_charged;
+  if (!work.privacy_class.empty()) record.privacy_class = work.privacy_class;
   // Drawn after the commitment was signed: the provider cannot know.
   const bool is_drawn = deps_.audit_policy.draws(record.receipt, work.audit_probability, deps_.rng);
   record.audit = is_drawn ? AuditState::kDrawn : AuditState::kNotDrawn;

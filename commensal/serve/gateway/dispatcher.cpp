@@ -42,7 +42,7 @@ void Dispatcher::end(const Request& request, Error why) {
 
 std::string Dispatcher::why_not_placed(const ModelVersion& model) const {
   if (const auto covered = deps_.lottery.cover(); !covered) return covered.error().message;
-  const auto chosen = choose(candidates(model, {}), model.name);
+  const auto chosen = choose(candidates(model, "", {}), model.name);
   return chosen ? "" : chosen.error().message;
 }
 
@@ -86,7 +86,8 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
   const Order& order = request->order;
   rollout::JobRecord record =
       record_for(order, deps_.rng.next_digest(), address_, peer.address, config_.auditor);
-  if (config_.outside_auditors && !order.model.is_private) admit_all(record.job);
+  const bool is_for_all = !order.model.is_private && order.privacy_class.empty();
+  if (config_.outside_auditors && is_for_all) admit_all(record.job);
   deps_.lottery.stamp(record.job);
   const bool is_first = request->tried.empty();
   request->tried.insert(peer.address);
@@ -187,7 +188,8 @@ void Dispatcher::move(const Leaving::Turn& turn) {
   if (!is_here || peer == nullptr || peer->paused.empty()) return;  // is_here: no rollout's
   Request& request = *found->second;
   const ModelVersion& model = request.order.model;
-  const bool has_other = choose(candidates(model, request.tried), model.name).has_value();
+  const auto others = candidates(model, request.order.privacy_class, request.tried);
+  const bool has_other = choose(others, model.name).has_value();
   const bool may_move = has_other && request.moves < kMovesMax;
   if (!may_move && !request.is_late) return begin_patience(request);
   ++request.moves;

@@ -29,7 +29,7 @@ class Dispatcher {
     std::int64_t pause_ms_max = 0;
     int tries_max = 0;
     crypto::Address auditor;        // the gateway's own
-    bool outside_auditors = false;  // others too, of public models
+    bool outside_auditors = false;  // others too, of public models and inputs
   };
 
   /// All of them outlive this object.
@@ -125,7 +125,7 @@ class Dispatcher {
     return fmt::format("{}:{}", model.name, model.version);
   }
   std::int64_t now_ms() const { return deps_.clock.monotonic_ns() / 1'000'000; }
-  std::vector<Candidate> candidates(const ModelVersion& model,
+  std::vector<Candidate> candidates(const ModelVersion& model, const std::string& privacy_class,
                                     const std::set<crypto::Address>& tried) const;
   /// The same for a request whose account has no more than its share.
   std::vector<Candidate> candidates(const Request& request) const;

@@ -19,10 +19,11 @@ void Dispatcher::demand_for(const ModelVersion& model) {
 }
 
 std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
+                                              const std::string& privacy_class,
                                               const std::set<crypto::Address>& tried) const {
   const auto demand = demand_.find(model.content);
-  auto list = deps_.roster.candidates(model, demand == demand_.end() ? 0 : demand->second.requests,
-                                      tried, now_ms());
+  auto list = deps_.roster.candidates(
+      model, privacy_class, demand == demand_.end() ? 0 : demand->second.requests, tried, now_ms());
   for (Candidate& one : list) {
     if (one.excluded.empty()) one.excluded = deps_.lottery.reservation(one.address);
     one.offered = deps_.shares.in_hand(one.address);
@@ -32,7 +33,7 @@ std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
 }
 
 std::vector<Candidate> Dispatcher::candidates(const Request& request) const {
-  auto list = candidates(request.order.model, request.tried);
+  auto list = candidates(request.order.model, request.order.privacy_class, request.tried);
   const double usual_ms = usual_ms_of(request);
   const std::string turn = turn_of(request), series = series_of(request.order.model);
   const Shares::Asker asker{

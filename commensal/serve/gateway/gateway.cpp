@@ -119,6 +119,15 @@ void Gateway::State::handle(StreamId stream, const rpc::Pause& message) {
   dispatcher.on_pause(stream);
 }
 
+void Gateway::State::handle(StreamId stream, const rpc::Statements& message) {
+  Roster::Peer* const peer = roster.at(stream);
+  if (peer == nullptr) return;
+  peer->privacy = privacy.classes_of(message.items, peer->address, deps.clock.wall_ms(),
+                                     [this](const core::Error& why) { observer.on_error(why); });
+  rollouts.on_available(peer->address);
+  dispatcher.on_available();
+}
+
 void Gateway::State::handle(StreamId stream, const rpc::Refuse& message) {
   steps.on_refuse(stream, message);
 }
@@ -326,7 +335,8 @@ std::vector<ProviderInfo> Gateway::providers() const {
                      .served = peer.served,
                      .stake = ledger().balance(address, ledger::AccountKind::kStake),
                      .cached_models = peer.cached.size(),
-                     .audit_probability = state_->audit_policy.probability(address)});
+                     .audit_probability = state_->audit_policy.probability(address),
+                     .privacy = still_held(peer.privacy, clock().wall_ms())});
   }
   return infos;
 }

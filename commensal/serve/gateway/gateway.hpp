@@ -52,6 +52,7 @@ struct GatewayConfig {
   std::optional<protocol::Amount> open_signup;
   std::size_t open_signups_max = limits::kOpenSignUpsMax;  // such accounts, at a time
   std::size_t acts_kept_max = limits::kOperatorActsMax;    // rows of what operators did
+  PrivacyAuditors::Believed privacy_auditors = {};
 };
 
 /// The world, injected. The gateway's loop, store and key outlive it.
@@ -85,6 +86,7 @@ struct ProviderInfo {
   protocol::Amount stake;
   std::size_t cached_models = 0;
   double audit_probability = 0;  // of its next answer, its ticket's win apart
+  PrivacyClasses privacy = {};   // that hold now
 };
 
 /// How much there is to do, and for how many.

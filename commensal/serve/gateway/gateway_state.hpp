@@ -37,6 +37,7 @@ struct Gateway::State {
   Quotas quotas;
   ModelHub hub;
   ReceiptBook book;
+  const PrivacyAuditors privacy;
   Roster roster;
   Presence presence;
   // Money.
@@ -82,6 +83,7 @@ struct Gateway::State {
         quotas(c.quotas),
         hub(store, c.folder / "models", w.clock, c.quotas.models),
         book(store, c.receipts, OpeningFolder(c.folder / "openings", c.receipts.opening_row_max)),
+        privacy(c.privacy_auditors),
         roster(store, w.rng, w.key, w.clock),
         presence(loop, w.clock, store, events),
         bank(store, w.clock, w.key, c.money.rules, c.money.checkpoint_entries),
@@ -103,10 +105,10 @@ struct Gateway::State {
             {loop, w.clock, w.rng, w.key, roster, shares, lottery, audit_policy, steps, events},
             {c.pause_ms_max, c.tries_max, auditor_key.address(), c.outside_auditors}),
         rollouts({loop, w.clock, w.rng, store, w.key, auditor_key.address(), roster, hub, lottery,
-                  audit_policy, bank, book, till, events, steps, shares, c.rollouts_kept_max,
-                  c.quotas.rollouts_max}),
+                  audit_policy, bank, book, till, events, steps, shares, privacy,
+                  c.rollouts_kept_max, c.quotas.rollouts_max}),
         deliveries({loop, w.clock, w.rng, store, book, till, audit_policy, events}),
-        answers({loop, hub, book, lottery, till, dispatcher, observer, events}),
+        answers({loop, hub, book, lottery, till, dispatcher, observer, events, privacy}),
         auditor({loop, w.clock, auditor_key, hub, book, events, w.engines, w.rng,
                  c.recheck_probability, [this](const crypto::Address& one) { return lots_of(one); },
                  [this](const protocol::Receipt& of) { return beacon_of(of); }}),
@@ -195,6 +197,7 @@ struct Gateway::State {
     if (const Roster::Peer* peer = roster.at(stream)) winners.on_claims(peer->address, message);
   }
   void handle(StreamId stream, const rpc::Transact& message);
+  void handle(StreamId stream, const rpc::Statements& message);
 };
 
 }  // namespace commensal::gateway

@@ -95,7 +95,7 @@ void Prefetcher::spread(Wanted& wanted) {
   const bool is_known =
       !model.is_private || now_ms() - wanted.rate.last_ms() <= limits::kPrefetchLookMs;
   if (have >= want || may == 0 || !is_known || now_ms() < wanted.not_before_ms) return;
-  std::vector<Candidate> able = deps_.roster.candidates(model, 0, {}, now_ms());
+  std::vector<Candidate> able = deps_.roster.candidates(model, "", 0, {}, now_ms());
   std::erase_if(able, [&](const Candidate& one) { return !may_fetch(one, model); });
   // It costs a look at all of them, in vain.
   if (able.empty()) wanted.not_before_ms = now_ms() + limits::kPrefetchVainMs;

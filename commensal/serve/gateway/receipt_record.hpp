@@ -46,6 +46,7 @@ struct ReceiptRecord {
   bool is_in_file = false;          // OpeningFolder has it
   bool is_wanted = true;            // an order stood behind it when it came: else none replaces it
   bool charged = true;              // to the account, on delivery; not kept
+  std::optional<std::string> privacy_class = {};  // of its inputs, also if it is computed again
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -63,6 +64,7 @@ struct ReceiptRecord {
     archive.field("opening_bytes", self.opening_bytes);
     archive.field("is_in_file", self.is_in_file);
     archive.field("is_wanted", self.is_wanted);
+    archive.tail("privacy_class", self.privacy_class);
   }
   bool awaits_audit() const { return audit == AuditState::kDrawn; }
   core::Digest id() const;

@@ -40,6 +40,7 @@ struct RolloutEntry {
   // The model's, which may have been removed since.
   std::vector<ModelPort> inputs;
   std::vector<ModelPort> outputs;
+  std::optional<std::string> privacy_class = {};  // of its states: Order's
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -60,6 +61,7 @@ struct RolloutEntry {
     archive.field("final_root", self.final_root);
     archive.field("inputs", self.inputs);
     archive.field("outputs", self.outputs);
+    archive.tail("privacy_class", self.privacy_class);
   }
 };
 

@@ -70,6 +70,7 @@ Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub) {
   COMMENSAL_ASSIGN(plan.feeds, feeds_of(order.model, request));
   COMMENSAL_TRY(
       noise::check_feeds(*outline_of(order.model.inputs, order.model.outputs), plan.feeds));
+  order.privacy_class = request.privacy_class;
   plan.request = std::move(request);
   return plan;
 }
@@ -84,8 +85,8 @@ rollout::JobRecord record_of(const RolloutPlan& plan, const core::Digest& input_
   protocol::Job& job = record.job;
   job = job_for(plan.order, input_salt, client, provider, auditor);
   job.kind = protocol::JobKind::kRollout;
-  // Its consumer knows that others replay its steps, unless the model is not theirs to see.
-  if (!plan.order.model.is_private) admit_all(job);
+  // Its consumer knows that others replay its steps, unless model or inputs are not theirs to see.
+  if (!plan.order.model.is_private && plan.order.privacy_class.empty()) admit_all(job);
   job.steps = request.steps;
   job.states = request.states;
   job.feeds = plan.feeds;

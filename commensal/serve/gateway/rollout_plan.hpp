@@ -17,6 +17,7 @@ struct RolloutRequest {
   std::optional<int> noise_exponent = 12;  // none: without noise
   protocol::StateRule states = protocol::StateRule::kFinite;
   double audit_probability = 0.01;  // of each step; step 1 of 10 or more besides
+  std::string privacy_class = {};   // as Order's
 };
 
 /// A request that makes sense for its model.

@@ -80,11 +80,14 @@ Result<void> Rollouts::admit(const RolloutRequest& request) {
 }
 
 namespace {
-/// The model may have been removed since, and is called by its last name by its owner.
+/// The model may have been removed since, and is called by its last name by its owner. Who names no
+/// class of privacy may find it in one.
 bool asks_for(const RolloutRequest& request, const RolloutEntry& known) {
   const bool same_model =
       known.model == request.model || known.model.ends_with("/" + request.model);
-  return same_model && known.steps == request.steps;
+  const bool same_class =
+      request.privacy_class.empty() || known.privacy_class == request.privacy_class;
+  return same_model && same_class && known.steps == request.steps;
 }
 }  // namespace
 
@@ -99,6 +102,7 @@ Result<RolloutStatus> Rollouts::create(RolloutRequest request) {
     }
     if (known != nullptr) return status_of(*known);
   }
+  COMMENSAL_TRY(deps_.privacy.check(request.privacy_class));
   COMMENSAL_ASSIGN(const RolloutPlan plan, plan_rollout(std::move(request), deps_.hub));
   COMMENSAL_TRY(admit(plan.request));
   auto begun = begin(plan);
@@ -111,9 +115,10 @@ rollout::ClientJob::Dependencies Rollouts::client_deps(const RolloutEntry& entry
 }
 
 Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model,
+                                                  const std::string& privacy_class,
                                                   const std::set<crypto::Address>& tried) const {
-  auto candidates =
-      deps_.roster.candidates(model, 0, tried, deps_.clock.monotonic_ns() / 1'000'000);
+  auto candidates = deps_.roster.candidates(model, privacy_class, 0, tried,
+                                            deps_.clock.monotonic_ns() / 1'000'000);
   deps_.audit_policy.weigh(candidates);
   // A rollout stays with its provider, whose pauses come and go: one is chosen where nobody is
   // free.
@@ -159,7 +164,8 @@ Result<void> Rollouts::make_room() {
 
 Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan) {
   const ModelVersion& model = plan.order.model;
-  COMMENSAL_ASSIGN(const crypto::Address provider, choose_provider(model, {}));
+  COMMENSAL_ASSIGN(const crypto::Address provider,
+                   choose_provider(model, plan.order.privacy_class, {}));
   RolloutEntry entry{.account = plan.request.account.name,
                      .key = plan.request.key,
                      .model = model.name,
@@ -173,6 +179,7 @@ Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan) {
                      .reason = {},
                      .inputs = model.inputs,
                      .outputs = model.outputs};
+  if (!plan.order.privacy_class.empty()) entry.privacy_class = plan.order.privacy_class;
   rollout::JobRecord record = record_of(plan, deps_.rng.next_digest(), entry.noise_key,
                                         deps_.key.address(), provider, deps_.auditor);
   deps_.lottery.stamp(record.job);
@@ -206,7 +213,8 @@ WorkPtr Rollouts::work_of(const RolloutEntry& entry, rollout::ClientJob client) 
                                      .model = entry.model,
                                      .version = entry.version,
                                      .content = entry.content,
-                                     .audit_probability = entry.audit_probability});
+                                     .audit_probability = entry.audit_probability,
+                                     .privacy_class = entry.privacy_class.value_or("")});
 }
 
 void Rollouts::load(const RolloutEntry& entry) {

@@ -3,6 +3,7 @@
 
 #include <commensal/serve/gateway/audit_policy.hpp>
 #include <commensal/serve/gateway/fair_queue.hpp>
+#include <commensal/serve/gateway/privacy.hpp>
 #include <commensal/serve/gateway/rollout_book.hpp>
 #include <commensal/serve/gateway/rollout_plan.hpp>
 #include <commensal/serve/gateway/shares.hpp>
@@ -50,6 +51,7 @@ class Rollouts {
     EventQueue& events;
     Steps& steps;
     Shares& shares;
+    const PrivacyAuditors& privacy;
     std::size_t kept_max = limits::kRolloutsKeptMax;     // the oldest that are over make room
     std::size_t account_max = limits::kRolloutsLiveMax;  // running, of one account
   };
@@ -109,6 +111,7 @@ class Rollouts {
   core::Result<void> admit(const RolloutRequest& request);
   core::Result<void> make_room();
   core::Result<crypto::Address> choose_provider(const ModelVersion& model,
+                                                const std::string& privacy_class,
                                                 const std::set<crypto::Address>& tried) const;
   core::Result<RolloutStatus> begin(const RolloutPlan& plan);
   core::Result<WorkPtr> start(const RolloutEntry& entry, rollout::JobRecord record);
@@ -126,6 +129,8 @@ class Rollouts {
   /// Asks for the next step, unless something is in the way: then who takes that away, or a timer,
   /// calls this again.
   void go_on(Live& live);
+  /// Its provider may be shown its next step; else it waits, moves, or is over.
+  bool may_show(Live& live, const Roster::Peer& peer);
   /// Its account has as many jobs at its provider as it may while others ask (Shares): it waits in
   /// line, where accounts take turns.
   bool must_wait(Live& live);

@@ -61,6 +61,7 @@ void Rollouts::go_on(Live& live) {
     live.hindrance = fmt::format("its provider pauses: {}", peer->paused);
     return;
   }
+  if (!may_show(live, *peer)) return;
   live.is_ours = true;
   if (audits(live.entry.job).open.size() >= limits::kStepAuditsOpenMax) return;
   if (!live.work->client.pending()) {
@@ -80,6 +81,22 @@ void Rollouts::go_on(Live& live) {
   live.is_asked = true;
   deps_.shares.on_offer(live.entry.account, live.entry.provider, false);
   deps_.steps.ask(live.work, *peer);
+}
+
+/// Who was vouched for when it began may not be any more.
+bool Rollouts::may_show(Live& live, const Roster::Peer& peer) {
+  if (!live.entry.privacy_class) return true;
+  if (!peer.privacy) {
+    live.hindrance = "its provider has not shown its statements yet";
+    miss(live);
+    return false;
+  }
+  const std::string why =
+      why_not_shown(*peer.privacy, *live.entry.privacy_class, deps_.clock.wall_ms());
+  if (!why.empty()) {
+    refused(live, {ErrorCode::kUnavailable, fmt::format("its provider {}", why)});
+  }
+  return why.empty();
 }
 
 bool Rollouts::must_wait(Live& live) {
@@ -234,7 +251,8 @@ Result<void> Rollouts::move(Live& live) {
                    deps_.hub.find(&gateway_itself, live.entry.model, live.entry.version));
   live.tried.insert(live.entry.provider);
   RolloutEntry entry = live.entry;
-  COMMENSAL_ASSIGN(entry.provider, choose_provider(model, live.tried));
+  COMMENSAL_ASSIGN(entry.provider,
+                   choose_provider(model, entry.privacy_class.value_or(""), live.tried));
   entry.noise_key = deps_.rng.next_digest();
   rollout::JobRecord record = record_for(live.work->client.record(), deps_.rng.next_digest(),
                                          entry.noise_key, entry.provider);

@@ -161,6 +161,8 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   peer.in_flight = 0;  // what it had in hand went with its stream
   peer.warm.clear();
   peer.room_bytes.reset();
+  peer.privacy.reset();
+  if (!rpc::knows_statements(hello.version)) peer.privacy.emplace();  // it will show none
   peer.stream = session->second.stream;
   peer.stream_id = id;
   peer.knows_batching = rpc::knows_batching(hello.version);
@@ -238,6 +240,7 @@ void Roster::leave(StreamId id) {
     peer->in_flight = 0;
     peer->paused.clear();
     peer->warm.clear();
+    peer->privacy.reset();
     // Keys cost nothing to make: only those that have worked, or are banned, are remembered.
     if (peer->served == 0 && peer->banned.empty()) peers_.erase(peer->address);
     forget_one();
@@ -274,15 +277,21 @@ rpc::ProviderStream* Roster::connected(const crypto::Address& address) const {
   return found == peers_.end() ? nullptr : found->second.stream.get();
 }
 
-std::vector<Candidate> Roster::candidates(const ModelVersion& model, std::uint64_t demand,
+std::vector<Candidate> Roster::candidates(const ModelVersion& model,
+                                          const std::string& privacy_class, std::uint64_t demand,
                                           const std::set<crypto::Address>& tried,
                                           std::int64_t now_ms) const {
+  const std::int64_t wall_ms = clock_.wall_ms();
   std::vector<Candidate> list;
   for (const auto& [address, peer] : peers_) {
     const bool is_expected = this->is_expected(peer);
     std::string excluded = exclusion(peer, model, tried, is_expected);
+    if (excluded.empty() && peer.privacy)
+      excluded = why_not_shown(*peer.privacy, privacy_class, wall_ms);
     const bool is_there = excluded.empty();
     if (is_there && is_expected) excluded = "has not come back yet since this gateway started";
+    const bool is_unshown = !peer.privacy && !privacy_class.empty();
+    if (is_there && !is_expected && is_unshown) excluded = "has not shown its statements yet";
     if (is_there && !peer.paused.empty()) excluded = fmt::format("is paused ({})", peer.paused);
     if (is_there && peer.in_flight >= limits::kProviderJobsMax) excluded = "has enough to do";
     const bool may_come = is_there && !excluded.empty();

@@ -7,6 +7,7 @@
 #include <commensal/serve/gateway/health.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/measured.hpp>
+#include <commensal/serve/gateway/privacy.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <functional>
@@ -38,6 +39,7 @@ class Roster {
     Pausing pausing;
     std::set<core::Digest> cached;
     std::optional<std::uint64_t> room_bytes{};  // for more, as it says; none: it fetches none ahead
+    std::optional<PrivacyClasses> privacy{};    // none: it has not shown any statements yet
     std::uint32_t in_flight = 0;                // tasks of this gateway
     std::int64_t busy_since_ms = 0;  // where there are any: it began with them, or answered one
     std::int64_t at_work_ms = 0;     // when it said last that it is at work (monotonic)
@@ -60,7 +62,7 @@ class Roster {
   };
 
   Roster(core::Store& store, core::Rng& rng, const crypto::SecretKey& key, const core::Clock& clock)
-      : bans_(store, clock), rng_(rng), key_(key) {}
+      : bans_(store, clock), rng_(rng), key_(key), clock_(clock) {}
   /// Whom to hear though it is banned: it has to answer for what it did.
   void hear_if(std::function<bool(const crypto::Address&)> must_answer) {
     must_answer_ = std::move(must_answer);
@@ -112,9 +114,10 @@ class Roster {
 
   /// One candidate per known provider, in the order of peers(), for a request for `model`, which
   /// `demand` requests have asked for before, that the providers in `tried` shall not have again;
-  /// who is avoided is so at `now_ms` (monotonic).
-  std::vector<Candidate> candidates(const ModelVersion& model, std::uint64_t demand,
-                                    const std::set<crypto::Address>& tried,
+  /// who is avoided is so at `now_ms` (monotonic). Who may not be shown data of `privacy_class`, of
+  /// the request, is excluded; "": it is of none.
+  std::vector<Candidate> candidates(const ModelVersion& model, const std::string& privacy_class,
+                                    std::uint64_t demand, const std::set<crypto::Address>& tried,
                                     std::int64_t now_ms) const;
   /// No work for this key (BanList). Its tasks end with its stream, which is dismissed, unless it
   /// is to be heard. Error: the store's; the ban holds all the same, until the next start.
@@ -167,6 +170,7 @@ class Roster {
   std::function<bool(const crypto::Address&)> must_answer_;
   core::Rng& rng_;
   const crypto::SecretKey& key_;
+  const core::Clock& clock_;
   StreamId last_stream_ = 0;
   std::map<StreamId, Session> sessions_;
   std::map<std::string, std::set<StreamId>> strangers_;  // by address

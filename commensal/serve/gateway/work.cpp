@@ -65,7 +65,8 @@ WorkPtr begin_work(const crypto::SecretKey& key, const Order& order, rollout::Jo
                                      .order = id,
                                      .is_charged = !order.is_again,
                                      .audit_probability = {},
-                                     .journey = order.journey});
+                                     .journey = order.journey,
+                                     .privacy_class = order.privacy_class});
 }
 
 }  // namespace commensal::gateway

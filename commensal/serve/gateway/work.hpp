@@ -25,6 +25,8 @@ struct Order {
   Scheduling scheduling = {};
   std::int64_t timeout_ms = 0;   // then nobody waits for it; 0: as long as it takes
   JourneyPtr journey = nullptr;  // null: nobody looks on
+  /// Of its inputs (PrivacyAuditors): who is not vouched for never sees them; "": of none.
+  std::string privacy_class = {};
 };
 
 /// A job in the gateway's hands, at one provider.
@@ -40,7 +42,8 @@ struct Work {
   bool is_late = false;                     // a pause of its provider excuses it no longer
   std::optional<rpc::Batching> batching = {};
   rpc::GatewayPort::StreamId offered_on = 0;
-  JourneyPtr journey = nullptr;  // its order's
+  JourneyPtr journey = nullptr;    // its order's
+  std::string privacy_class = {};  // likewise
 
   const core::Digest& id() const { return client.job_id(); }
   const protocol::Job& job() const { return client.job(); }

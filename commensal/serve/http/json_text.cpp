@@ -121,6 +121,14 @@ std::string list_of(std::string_view name, const std::vector<T>& items, Make mak
   return text_of({{name, list}});
 }
 
+/// Of private data that a provider may see.
+Json classes_of(const gateway::PrivacyClasses& classes) {
+  Json list = Json::array();
+  for (const auto& [name, until_ms] : classes)
+    list.push_back({{"class", name}, {"until_ms", until_ms}});
+  return list;
+}
+
 }  // namespace
 
 std::string model_json(const ModelVersion& version) { return text_of(model(version)); }
@@ -159,7 +167,8 @@ std::string providers_json(const std::vector<gateway::ProviderInfo>& providers) 
             {"served", provider.served},
             {"stake", protocol::to_text(provider.stake)},
             {"cached_models", provider.cached_models},
-            {"audit_probability", provider.audit_probability}};
+            {"audit_probability", provider.audit_probability},
+            {"privacy_classes", classes_of(provider.privacy)}};
   });
 }
 

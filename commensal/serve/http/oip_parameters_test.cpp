@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/serve/http/oip.hpp>
+#include <commensal/serve/http/rollout_body.hpp>
 #include <utility>
 
 namespace commensal::http {
@@ -45,6 +46,30 @@ TEST(OipRequest, ReadsTheIdOfASequenceAsItIsMeant) {
   }
   for (const char* bad : {"true", R"({"x":1})", "1.5", "null", "18446744073709551616", "[1]"})
     EXPECT_TRUE(id_of(bad).starts_with("refused: ")) << id_of(bad);
+}
+
+TEST(OipRequest, SaysOfWhichPrivacyClassItIs) {
+  const auto class_of = [](std::string_view said) {
+    const std::string text = fmt::format(R"({{"parameters":{{"privacy_class":{}}}}})", said);
+    const auto body = read_infer_body(core::as_bytes(text), std::nullopt);
+    return body ? body->privacy_class : "refused: " + body.error().message;
+  };
+  EXPECT_EQ(class_of(R"("medical")"), "medical");
+  for (const char* bad : {R"("")", "7", "null", R"("Medical")"})
+    EXPECT_TRUE(class_of(bad).starts_with("refused: ")) << class_of(bad);
+}
+
+TEST(RolloutBodies, SayOfWhichPrivacyClassTheyAre) {
+  const auto read = [](std::string_view said) {
+    const std::string body = fmt::format(
+        R"({{"model":"a/b","steps":2,{}"inputs":[{{"name":"x","datatype":"FP32","shape":[1],)"
+        R"("data":[1]}}]}})",
+        said);
+    return read_rollout_body(core::as_bytes(body), {});
+  };
+  EXPECT_EQ(read("")->privacy_class, "");
+  EXPECT_EQ(read(R"("privacy_class":"medical",)")->privacy_class, "medical");
+  EXPECT_FALSE(read(R"("privacy_class":"",)"));
 }
 
 }  // namespace

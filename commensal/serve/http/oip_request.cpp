@@ -5,6 +5,7 @@
 #include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/serve/http/json_elements.hpp>
 #include <commensal/serve/http/oip.hpp>
+#include <commensal/serve/oip/privacy.hpp>
 #include <set>
 
 namespace commensal::http {
@@ -212,6 +213,11 @@ core::Result<std::vector<InputText>> read_head(std::string_view json, InferBody&
         if (name == "priority") {
           COMMENSAL_ASSIGN(const std::int64_t level, read_count(cursor, name, "a level"));
           body.priority = static_cast<std::uint64_t>(level);
+          return true;
+        }
+        if (name == oip::kPrivacyClass) {
+          COMMENSAL_ASSIGN(const std::string text, cursor.string());
+          COMMENSAL_ASSIGN(body.privacy_class, oip::read_privacy_class(text));
           return true;
         }
         if (name == "commensal_draw_commitment") {

@@ -4,6 +4,7 @@
 #include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/serve/http/oip.hpp>
 #include <commensal/serve/http/rollout_body.hpp>
+#include <commensal/serve/oip/privacy.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 #include <span>
 
@@ -115,6 +116,12 @@ constexpr Member kMembers[] = {
     {"audit_probability",
      [](JsonCursor& cursor, Draft& draft) -> Result<void> {
        COMMENSAL_ASSIGN(draft.request.audit_probability, read_probability(cursor));
+       return {};
+     }},
+    {oip::kPrivacyClass,
+     [](JsonCursor& cursor, Draft& draft) -> Result<void> {
+       COMMENSAL_ASSIGN(const std::string name, cursor.string());
+       COMMENSAL_ASSIGN(draft.request.privacy_class, oip::read_privacy_class(name));
        return {};
      }},
     {"inputs",

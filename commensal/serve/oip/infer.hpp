@@ -39,6 +39,7 @@ struct InferBody {
   Sequence sequence;
   std::int64_t timeout_us = 0;  // after so long nobody waits for the answer; 0: as long as it takes
   std::uint64_t priority = 0;   // 1 is the first; 0: the model's usual one
+  std::string privacy_class = {};  // of the inputs (privacy.hpp)
 };
 
 struct InferRequest {

@@ -9,6 +9,7 @@
 #include <commensal/serve/oip/batching_wire.hpp>
 #include <commensal/serve/oip/config_rules.hpp>
 #include <commensal/serve/oip/model_config.hpp>
+#include <commensal/serve/oip/privacy.hpp>
 #include <nlohmann/json.hpp>
 
 namespace commensal::oip {
@@ -264,6 +265,10 @@ Result<ModelConfig> config_of(const ModelVersion& model, const gateway::ServingC
   if (wire.platform().empty()) wire.set_platform("commensal_onnx");
   if (wire.backend().empty()) wire.set_backend("commensal");
   COMMENSAL_ASSIGN(made.batching, batching_config(wire));
+  const auto said_class = wire.parameters().find(std::string(kPrivacyClass));
+  if (said_class != wire.parameters().end()) {
+    COMMENSAL_ASSIGN(made.privacy_class, read_privacy_class(said_class->second.string_value()));
+  }
   COMMENSAL_ASSIGN(made.controls, controls_of(wire, model));
   const bool is_batched = made.batch_max > 0;
   COMMENSAL_ASSIGN(made.inputs, settle_all(wire.mutable_input(), model.inputs, made.controls,

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/compute/tensor/elements.hpp>
+#include <commensal/serve/oip/privacy.hpp>
 #include <commensal/serve/oip_grpc/messages.hpp>
 #include <set>
 #include <utility>
@@ -63,6 +64,9 @@ Result<void> read_parameters(const Parameters& parameters, oip::InferBody& body)
   body.sequence.is_end = end != nullptr && end->bool_param();
   COMMENSAL_ASSIGN(body.timeout_us, number(parameters, "timeout"));
   COMMENSAL_ASSIGN(body.priority, priority(parameters));
+  if (const InferParameter* const said = find(parameters, oip::kPrivacyClass)) {
+    COMMENSAL_ASSIGN(body.privacy_class, oip::read_privacy_class(said->string_param()));
+  }
   if (const InferParameter* const sent = find(parameters, kDrawCommitment)) {
     COMMENSAL_ASSIGN(body.draw_commitment, core::digest_from_hex(sent->string_param()));
   }

@@ -57,6 +57,18 @@ TEST(Version, IsANumberFromOneOn) {
   }
 }
 
+TEST(Parameters, SayOfWhichPrivacyClassARequestIs) {
+  auto request = request_of("INT32", {1});
+  contents_of(request).add_int_contents(1);
+  auto& parameter = (*request->mutable_parameters())["privacy_class"];
+  parameter.set_string_param("medical");
+  EXPECT_EQ(read_request(request)->privacy_class, "medical");
+  parameter.set_string_param("");
+  EXPECT_THAT(wrong(request), ::testing::HasSubstr("expected 1 to 32"));
+  parameter.set_int64_param(7);
+  EXPECT_THAT(wrong(request), ::testing::HasSubstr("expected 1 to 32"));
+}
+
 TEST(Contents, AreElementsOfEachType) {
   const RequestPtr int8 = request_of("INT8", {3});
   for (const int value : {-128, 0, 127}) contents_of(int8).add_int_contents(value);

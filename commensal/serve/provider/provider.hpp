@@ -30,6 +30,7 @@ struct ProviderConfig {
   std::uint64_t answer_bytes_max = limits::kStoreValueBytesMax;  // inputs and outputs together
   std::int64_t reconnect_ms_max = 10'000;
   PurseConfig purse;
+  std::vector<protocol::PrivacyStatement> statements = {};  // what auditors have signed of it
 };
 
 /// The world, injected; it outlives the provider.
@@ -75,6 +76,8 @@ struct ProviderStatus {
 /// Thread-safety: the loop's thread.
 class Provider final : public rpc::ProviderPort, public std::enable_shared_from_this<Provider> {
  public:
+  /// Errors: Purse::open's and ModelCache::open's; kInvalidArgument (a statement of somebody else,
+  /// or one that has ended).
   static core::Result<std::shared_ptr<Provider>> create(const ProviderDependencies& deps,
                                                         const ProviderConfig& config);
   ~Provider() override;

@@ -74,6 +74,7 @@ core::Result<void> RequestName::validity() const {
 bool knows_batching(std::string_view version) { return is_from({0, 1, 1}, version); }
 bool knows_requests(std::string_view version) { return is_from({0, 1, 2}, version); }
 bool knows_prefetch(std::string_view version) { return is_from({0, 1, 2}, version); }
+bool knows_statements(std::string_view version) { return is_from({0, 1, 3}, version); }
 
 core::Result<void> Hello::validity() const {
   COMMENSAL_TRY(check_name("name", name));
@@ -95,6 +96,10 @@ core::Result<void> Commit::validity() const {
   if (rises && is_last && std::ranges::all_of(*runs, is_run)) return {};
   return core::fail(core::ErrorCode::kInvalidArgument,
                     "runs: expected tasks and rows, each run with an item of its own, in order");
+}
+
+core::Result<void> Statements::validity() const {
+  return check_count("statements", items.size(), limits::kPrivacyStatementsMax);
 }
 
 core::Result<void> Claims::validity() const {

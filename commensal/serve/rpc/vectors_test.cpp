@@ -71,6 +71,14 @@ crypto::Address address_of(std::string_view name) {
   return crypto::SecretKey::from_bytes(h(name))->address();
 }
 
+protocol::PrivacyStatement statement(const std::string& privacy_class, std::uint64_t until_ms) {
+  protocol::PrivacyStatement made;
+  made.provider = address_of("provider");
+  made.privacy_class = privacy_class;
+  made.valid_until_ms = until_ms;
+  return protocol::sign_statement(*crypto::SecretKey::from_bytes(h("auditor")), made);
+}
+
 /// Those whose fields are what stream.py says, as C++ makes them, in stream.json's order.
 std::vector<ToProvider> to_provider() {
   const float floats[] = {1.5f, -2.0f};
@@ -151,7 +159,8 @@ std::vector<ToGateway> to_gateway() {
           Reveal{(1ull << 32) + 7, h("value")},
           Pause{"the host needs it"},
           Resume{},
-          Load{3, {h("model")}, 1ull << 40}};
+          Load{3, {h("model")}, 1ull << 40},
+          Statements{{statement("medical", 5), statement("legal", 1ull << 60)}}};
 }
 
 template <class Message>

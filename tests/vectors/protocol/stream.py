@@ -6,6 +6,7 @@ import struct
 
 from generate import (AUDITOR_KEY, CLIENT_KEY, HERE, PROVIDER_KEY, address, encode_batch_signature,
                       encode_job, h, hash_chain_head, jobs, keep, leaf, listed, u)
+from statement import statement
 
 INPUTS = [("x", 1, [2, 1], struct.pack("<2f", 1.5, -2)), ("flag", 9, [], b"\1"),
           ("none", 7, [0, 3], b"")]  # name, number of the type in ONNX, dimensions, elements
@@ -73,6 +74,7 @@ def to_gateway():
     yield "pause", 88, text("the host needs it"), ()
     yield "resume", 89, b"", ()
     yield "load", 81, u(3, 4) + listed([h("model")]) + u(2**40, 8), ()
+    yield "statements", 90, listed([statement("medical", 5), statement("legal", 2**60)]), ()
 
 
 def main():
