@@ -31,6 +31,7 @@ Run declare_risk(CLI::App& app);
 Run declare_run(CLI::App& app);
 Run declare_stake(CLI::App& app);
 Run declare_tickets(CLI::App& app);
+Run declare_vouch(CLI::App& app);
 
 namespace {
 
@@ -111,6 +112,7 @@ constexpr Command kTable[] = {
      "commensal provider --gateway 127.0.0.1:8090 --data-dir provider-state --json\n"
      "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --pay-min 5000\n"
      "commensal provider --gateway 127.0.0.1:8090 --stake 1000000 --sell-winners 0.95\n"
+     "commensal provider --gateway 127.0.0.1:8090 --privacy-statement lab-7.statement\n"
      "commensal provider --gateway 127.0.0.1:8090 --host xmrig:http://127.0.0.1:4067\n"
      "commensal provider --gateway 127.0.0.1:8090 --host auto --weight 3 --guest-memory-max 4GiB\n"
      "commensal provider status --watch\n"
@@ -176,6 +178,7 @@ constexpr Command kTable[] = {
      "commensal gateway --db postgresql://commensal@db.example/commensal --http 10.0.0.1:8080\n"
      "commensal gateway --audit-probability 0.2 --no-money\n"
      "commensal gateway --open-signup 100000\n"
+     "commensal gateway --privacy-auditor medical=0x52908400098527886E0F7030069857D2E4169EE7\n"
      "commensal gateway --price 24000 --face-value 200000 --escrow 40000000 --no-test-money",
      declare_gateway},
     {"ledger", kOperators, "check and show its money",
@@ -204,6 +207,12 @@ constexpr Command kTable[] = {
      "outside auditors; what is signed is answered for with a stake",
      "commensal auditor --gateway http://127.0.0.1:8080 --token-file auditor.token",
      declare_auditor},
+    {"vouch", kAuditorsAndArbiters, "who may see private data",
+     "Sign that a provider may see requests of a privacy class, which it shows to its gateway",
+     "commensal vouch 0x52908400098527886E0F7030069857D2E4169EE7 --class medical --until "
+     "2027-01-31 "
+     "--key auditor.json --save lab-7.statement",
+     declare_vouch},
     {"arbiter", kAuditorsAndArbiters, "check how a dispute ended",
      "Check how a dispute ended: who was wrong, and in which operation; needs no model",
      "commensal arbiter check dispute.verdict\n"

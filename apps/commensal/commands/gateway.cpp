@@ -5,6 +5,7 @@
 #include <apps/commensal/gateway_options.hpp>
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/money_options.hpp>
+#include <apps/commensal/privacy_options.hpp>
 #include <apps/commensal/trace_options.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/log.hpp>
@@ -356,6 +357,7 @@ Run declare_gateway(CLI::App& app) {
       ->capture_default_str();
   declare_serving(app, options->daemon.serving);
   declare_signup(app, gateway);
+  declare_privacy_auditors(app, gateway.privacy_auditors);
   declare_observation(app, options->metrics, options->daemon.serving.observe);
   options->trace.declare(app, options->daemon.serving.observe.trace);
   declare_quotas(app, gateway.quotas);

@@ -7,6 +7,7 @@
 #include <apps/commensal/job_log.hpp>
 #include <apps/commensal/key_options.hpp>
 #include <apps/commensal/money_options.hpp>
+#include <apps/commensal/privacy_options.hpp>
 #include <apps/commensal/provider_log.hpp>
 #include <apps/commensal/provider_status.hpp>
 #include <apps/commensal/provider_tune.hpp>
@@ -44,6 +45,7 @@ struct ProviderArguments {
   std::string metrics;  // where they are served; empty: nowhere
   bool plain_metrics = false;
   bool log_jobs = false;
+  std::vector<std::string> statements;  // files
   StatusOptions status;
   TuneOptions tune;
   const CLI::App* app = nullptr;
@@ -143,6 +145,7 @@ Result<int> run(ProviderArguments& options) {
   COMMENSAL_TRY(options.backend.check());
   options.daemon.folder = options.folder;
   options.daemon.key = options.key.opener();
+  COMMENSAL_ASSIGN(options.daemon.statements, read_statements(options.statements));
   options.daemon.threads = static_cast<std::uint32_t>(options.backend.threads);
   COMMENSAL_ASSIGN(guest::GuestProcessOptions own, options.host.settle());
   const bool is_beside_host = !options.host.host().empty();
@@ -230,6 +233,7 @@ Run declare_provider(CLI::App& app) {
       ->check(CLI::Range(1, limits::kRequestsAtOnceMax))
       ->capture_default_str();
   declare_purse(app, options->daemon.purse);
+  declare_statements(app, options->statements);
   options->host.declare(app);
   app.add_option("--metrics", options->metrics,
                  "ADDRESS:PORT that serves /metrics, what the machine's governor says, to "

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <commensal/serve/gateway/privacy.hpp>
+#include <string>
+#include <vector>
+
+/// Who may see private data, as it is typed and kept in files.
+namespace commensal::apps {
+
+/// --privacy-auditor CLASS=0xADDRESS of a gateway: whom it believes.
+void declare_privacy_auditors(CLI::App& app, gateway::PrivacyAuditors::Believed& believed);
+
+/// --privacy-statement FILE of a provider: what it shows.
+void declare_statements(CLI::App& app, std::vector<std::string>& files);
+/// Errors: those of files; kInvalidArgument (a file has no statement that decodes, or they are too
+/// many).
+core::Result<std::vector<protocol::PrivacyStatement>> read_statements(
+    const std::vector<std::string>& files);
+
+/// The end of a day, UTC, as 2027-01-31, in milliseconds since 1970. Error: kInvalidArgument.
+core::Result<std::uint64_t> end_of_day(const std::string& day);
+
+}  // namespace commensal::apps

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include <apps/commensal/privacy_options.hpp>
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/core/rng.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
+#include <commensal/base/protocol/verdict.hpp>
+
+namespace commensal::apps {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(EndOfDay, IsTheNextMidnight) {
+  EXPECT_EQ(end_of_day("1970-01-01"), 86'400'000u);
+  EXPECT_EQ(end_of_day("2027-01-31"), 1'801'440'000'000u);
+  EXPECT_EQ(end_of_day("2028-02-29"), 1'835'481'600'000u);
+  for (const char* bad : {"", "2027", "2027-1-31", "2027-02-29", "2027-13-01", "2027-01-31 ",
+                          "2027-01-31T00:00", "+027-01-31", "2027-01--1", "1969-12-31"})
+    EXPECT_FALSE(end_of_day(bad)) << bad;
+}
+
+TEST(PrivacyAuditorOption, HasAClassAndAnAddress) {
+  const auto parsed = [](std::vector<std::string> words) -> std::string {
+    gateway::PrivacyAuditors::Believed believed;
+    CLI::App app;
+    declare_privacy_auditors(app, believed);
+    std::ranges::reverse(words);
+    try {
+      app.parse(words);
+    } catch (const CLI::Error& error) {
+      return error.what();
+    }
+    std::string text;
+    for (const auto& [name, auditors] : believed)
+      text += fmt::format("{} {} ", name, auditors.size());
+    return text;
+  };
+  const std::string one = "0x52908400098527886E0F7030069857D2E4169EE7";
+  const std::string two = "0x9201c445a275aC0cd411C3814150831b38327C6F";
+  EXPECT_EQ(parsed({"--privacy-auditor", "medical=" + one, "--privacy-auditor", "medical=" + two,
+                    "--privacy-auditor", "legal=" + two}),
+            "legal 1 medical 2 ");
+  for (const std::string& bad :
+       std::vector<std::string>{"medical", "medical=0x12", "Medical=" + one, "=" + one})
+    EXPECT_THAT(parsed({"--privacy-auditor", bad}), HasSubstr("expected")) << bad;
+}
+
+TEST(PrivacyStatementOption, ReadsWhatVouchWrote) {
+  core::CounterRng rng(1);
+  const auto key = crypto::SecretKey::generate(rng);
+  const auto folder = *core::TemporaryFolder::make("statements");
+  const std::string file = folder.path() / "one", other = folder.path() / "other";
+  protocol::PrivacyStatement statement;
+  statement.privacy_class = "medical";
+  statement = protocol::sign_statement(key, statement);
+  const core::Bytes bytes = protocol::encode(statement);
+  ASSERT_TRUE(core::write_file_atomically(file, bytes));
+  EXPECT_EQ(read_statements({file, file}), (std::vector{statement, statement}));
+  ASSERT_TRUE(core::write_file_atomically(other, core::ByteView(bytes).first(40)));
+  EXPECT_THAT(read_statements({other}).error().message,
+              HasSubstr("--privacy-statement " + other + ": privacy statement"));
+  ASSERT_TRUE(core::write_file_atomically(other, protocol::encode(protocol::AuditReport())));
+  EXPECT_THAT(read_statements({other}).error().message,
+              HasSubstr("expected a privacy statement, this is an audit report"));
+  EXPECT_THAT(read_statements(std::vector<std::string>(17, file)).error().message,
+              HasSubstr("at most 16"));
+}
+
+}  // namespace
+}  // namespace commensal::apps
