@@ -106,6 +106,7 @@ struct Market::Member {
   std::unique_ptr<rpc::DirectClient> client;
   std::unique_ptr<HangUp> hang_up;
   bool hides_winners = false;
+  std::vector<protocol::PrivacyStatement> statements;
   std::shared_ptr<provider::Provider> provider;
 
   Member(std::string n, core::Path f, crypto::SecretKey k,
@@ -194,9 +195,11 @@ void Market::start_provider(std::size_t index) {
                                              .gateway = *member.hang_up,
                                              .engines = *member.engines,
                                              .why_paused = [&member] { return member.loop.why(); }};
-  auto made = provider::Provider::create(
-      world,
-      {.name = member.name, .folder = member.folder, .tasks_at_once = {at_once_}, .purse = purse_});
+  auto made = provider::Provider::create(world, {.name = member.name,
+                                                 .folder = member.folder,
+                                                 .tasks_at_once = {at_once_},
+                                                 .purse = purse_,
+                                                 .statements = member.statements});
   core::check(made.has_value(), "a provider starts on what it has written");
   member.provider = *std::move(made);
   member.provider->start();
@@ -224,6 +227,10 @@ void Market::lose_chain(std::size_t index) {
   const auto lost = members_[index]->store.apply(
       {{"hash_chains", core::Bytes(gateway.begin(), gateway.end()), std::nullopt}});
   core::check(lost.has_value(), "a memory store is written");
+}
+
+void Market::show(std::size_t index, std::vector<protocol::PrivacyStatement> statements) {
+  members_[index]->statements = std::move(statements);
 }
 
 void Market::hide_winners(std::size_t index) { members_[index]->hides_winners = true; }

@@ -62,6 +62,8 @@ class Market {
   /// Of one that is not running: it comes back with another hash chain.
   void lose_chain(std::size_t index);
   void break_provider_at(std::size_t index, std::uint64_t write, store::testing::Fault fault);
+  /// From its next start on it shows what auditors have signed of it.
+  void show(std::size_t index, std::vector<protocol::PrivacyStatement> statements);
   /// From its next start on it hangs up for good instead of showing a draw that it has won.
   void hide_winners(std::size_t index);
   /// Of one that is not running: what it owes for the last round that the gateway has closed.

@@ -33,6 +33,7 @@ class MoneyTrip : public ::testing::Test {
     config.receipts = receipts_;
     config.tries_max = tries_max_;
     config.outside_auditors = outside_auditors_;
+    config.privacy_auditors = privacy_auditors_;
     config.recheck_probability = recheck_probability_;
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     auto market = std::make_unique<Market>(seed, scratch(test->name()), config, terms_.provider);
@@ -84,6 +85,7 @@ class MoneyTrip : public ::testing::Test {
   gateway::BookLimits receipts_;
   int tries_max_ = 3;
   bool outside_auditors_ = false;
+  gateway::PrivacyAuditors::Believed privacy_auditors_;
   double recheck_probability_ = 0.1;
 };
 

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private requests and rollouts on the whole trip: providers that nobody vouches for compute none
+// of them, whoever is caught, refuses, or comes back.
+#include <gmock/gmock.h>
+
+#include <commensal/lab/sim/testing/liars.hpp>
+#include <commensal/lab/sim/testing/rollout_fixture.hpp>
+
+namespace commensal::sim {
+namespace {
+
+using namespace testing;
+using gateway::AuditState;
+using gateway::ReceiptRecord;
+using ::testing::HasSubstr;
+
+constexpr float kPrivate = 1'000;  // the first pixel of a private picture is above it
+
+tensor::NamedTensors private_picture(std::uint64_t i) {
+  const auto open = picture(i);
+  const auto all = open[0].value.data<float>();
+  std::vector<float> pixels(all.begin(), all.end());
+  pixels[0] += 2 * kPrivate;
+  return {{"image", tensor::Tensor::of<float>({1, 1, 8, 8}, pixels)}};
+}
+
+/// Honest, and looks at what it is asked.
+class Looking final : public rollout::EngineFactory {
+ public:
+  using Look = std::function<void(const receipt::Values&)>;
+  explicit Looking(Look look) : look_(std::move(look)) {}
+  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path& file,
+                                                      const std::vector<protocol::Feed>& feeds,
+                                                      const std::stop_token& cancel) override {
+    COMMENSAL_ASSIGN(auto engine, honest_.load(file, feeds, cancel));
+    return std::make_unique<Engine>(std::move(engine), look_);
+  }
+
+ private:
+  class Engine final : public rollout::Engine {
+   public:
+    Engine(std::unique_ptr<rollout::Engine> honest, Look look)
+        : honest_(std::move(honest)), look_(std::move(look)) {}
+    const receipt::ModelRoots& roots() const override { return honest_->roots(); }
+    const graph::Graph& graph() const override { return honest_->graph(); }
+    core::Result<receipt::Values> run(std::uint64_t step, const receipt::Values& inputs,
+                                      const std::optional<noise::Noise>& noise,
+                                      const graph::RunOptions& options) override {
+      look_(inputs);
+      return honest_->run(step, inputs, noise, options);
+    }
+
+   private:
+    std::unique_ptr<rollout::Engine> honest_;
+    Look look_;
+  };
+  Look look_;
+  rollout::SessionEngineFactory honest_{graph::SessionOptions{}};
+};
+
+class PrivateMarket : public MoneyRollouts {
+ protected:
+  void SetUp() override { privacy_auditors_["medical"] = {auditor_.address()}; }
+
+  /// From its next start on the auditor vouches for it, until then.
+  void vouch(Market& market, std::size_t index, std::int64_t until_ms) {
+    protocol::PrivacyStatement statement;
+    statement.provider = market.address_of(index);
+    statement.privacy_class = "medical";
+    statement.valid_until_ms = static_cast<std::uint64_t>(until_ms);
+    market.kill_provider(index);
+    market.show(index, {protocol::sign_statement(auditor_, statement)});
+    market.start_provider(index);
+    market.rest_ms(100);
+  }
+  core::Result<gateway::InferResponse> ask(Market& market, std::uint64_t i, bool is_private,
+                                           const std::string& privacy_class = "medical") {
+    std::optional<core::Result<gateway::InferResponse>> answer;
+    market.gateway().infer({.account = kConsumer,
+                            .model = "consumer/digits",
+                            .version = 0,
+                            .inputs = is_private ? private_picture(i) : picture(i),
+                            .outputs = {},
+                            .privacy_class = is_private ? privacy_class : ""},
+                           [&](core::Result<gateway::InferResponse> response) {
+                             answer.emplace(std::move(response));
+                           });
+    for (int waited = 0; !answer && waited < 12'000; ++waited) market.rest_ms(10);
+    if (answer) return *std::move(answer);
+    return core::fail(core::ErrorCode::kDeadlineExceeded, "no answer");
+  }
+  static std::vector<ReceiptRecord> private_receipts(Market& market) {
+    gateway::ReceiptBook& book = market.gateway().receipts();
+    auto records = *book.select([](const ReceiptRecord& one) { return bool(one.privacy_class); });
+    for (ReceiptRecord& record : records) record = *book.find(record.id());
+    return records;
+  }
+  static constexpr std::int64_t kLater = std::int64_t{1} << 40;
+
+  core::CounterRng auditors_rng_{77};
+  const crypto::SecretKey auditor_ = crypto::SecretKey::generate(auditors_rng_);
+};
+
+TEST_F(PrivateMarket, WhatACaughtProviderAnsweredIsComputedAgainByWhoIsVouchedFor) {
+  outside_auditors_ = true;
+  recheck_probability_ = 1;
+  audit_probability_ = 0.1;
+  int looked = 0;
+  auto market = open(71, 0.1);
+  prepare(*market);
+  const auto stranger = [&looked] {
+    return std::make_unique<Looking>([&looked](const receipt::Values& inputs) {
+      ++looked;
+      EXPECT_LT(inputs[0].data<float>()[0], kPrivate);
+    });
+  };
+  add(*market, "u1", stranger());
+  add(*market, "u2", stranger());
+  const std::size_t good = add(*market, "good");
+  const std::size_t cheat = add(*market, "cheat", make_lazy_cheat());
+  vouch(*market, good, kLater);
+  vouch(*market, cheat, kLater);
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    if (i == 20) {  // what is known of providers is said anew
+      market->kill_gateway();
+      ASSERT_TRUE(market->start_gateway());
+    }
+    const auto answer = ask(*market, i, i % 3 != 0);
+    ASSERT_TRUE(answer.has_value()) << i << ": " << answer.error().message;
+  }
+  market->rest_ms(120'000);
+  std::size_t replaced = 0;
+  const std::set<crypto::Address> vouched = {market->address_of(good), market->address_of(cheat)};
+  for (const ReceiptRecord& record : private_receipts(*market)) {
+    const protocol::Job& job = record.receipt.job;
+    EXPECT_TRUE(vouched.contains(job.provider));
+    EXPECT_EQ(job.auditors, protocol::AuditorClass::kOwnerList);
+    EXPECT_EQ(job.auditor_list, std::vector{market->gateway().auditor_address()});
+    if (job.provider != market->address_of(cheat)) continue;
+    ASSERT_TRUE(record.replaced_by.has_value());
+    const auto now = market->gateway().receipts().find(*record.replaced_by);
+    ASSERT_TRUE(now.has_value());
+    EXPECT_EQ(now->receipt.job.provider, market->address_of(good));
+    EXPECT_EQ(now->privacy_class, "medical");
+    ++replaced;
+  }
+  EXPECT_GT(replaced, 0u);
+  EXPECT_GT(looked, 0) << "others are answered by them too";
+}
+
+TEST_F(PrivateMarket, WithNobodyVouchedForARequestEndsInALine) {
+  auto market = open(72, 0.1);
+  prepare(*market);
+  const std::size_t only = add(*market, "p1");
+  auto refused = ask(*market, 1, true);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, core::ErrorCode::kUnavailable);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("no provider for 'consumer/digits': 'p1' has no statement of class"));
+  refused = ask(*market, 1, true, "legal");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, core::ErrorCode::kInvalidArgument);
+  EXPECT_THAT(refused.error().message, HasSubstr("this gateway has auditors for 'medical'"));
+  vouch(*market, only, market->clock().wall_ms() + 10'000);
+  EXPECT_TRUE(ask(*market, 2, true));
+  const auto classes = market->gateway().providers().at(0).privacy;
+  ASSERT_EQ(classes.size(), 1u);
+  EXPECT_EQ(classes.begin()->first, "medical");
+  market->rest_ms(10'000);
+  EXPECT_TRUE(market->gateway().providers().at(0).privacy.empty());
+  refused = ask(*market, 3, true);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("'medical' any more"));
+  EXPECT_TRUE(ask(*market, 4, false));
+}
+
+TEST_F(PrivateMarket, ARolloutThatIsRefusedMovesToWhoIsVouchedFor) {
+  auto market = open(73, 0.3);
+  prepare_letters(*market);
+  const auto refusals = std::make_shared<int>(1);
+  const auto never = [] {
+    return std::make_unique<Looking>([](const receipt::Values&) { ADD_FAILURE() << "not theirs"; });
+  };
+  for (const char* name : {"u1", "u2", "u3"}) add(*market, name, never());
+  for (const char* name : {"v1", "v2"})
+    vouch(*market, add(*market, name, make_refusing(refusals)), kLater);
+  gateway::RolloutRequest request = letters(6, 16, 0);
+  request.privacy_class = "medical";
+  const auto made = market->gateway().rollouts().create(request);
+  ASSERT_TRUE(made) << made.error().message;
+  market->rest_ms(5);
+  market->kill_gateway();  // its class is on disk
+  ASSERT_TRUE(market->start_gateway());
+  market->rest_ms(12'000);
+  const RolloutStatus status = drive(*market, request);
+  EXPECT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
+  EXPECT_NE(status.entry.provider, made->entry.provider);
+  const auto record = market->gateway().rollouts().record(made->entry.id);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(record->job.auditors, protocol::AuditorClass::kOwnerList);
+  request.privacy_class = "legal";
+  EXPECT_FALSE(market->gateway().rollouts().create(request)) << "the key's is of another class";
+}
+
+TEST_F(PrivateMarket, ARolloutEndsWithTheStatementOfItsProvider) {
+  auto market = open(74, 0.3);
+  prepare_letters(*market);
+  gateway::RolloutRequest request = letters(2'000, 16, 0);
+  request.privacy_class = "medical";
+  market->set_delay_ms(5);  // so that it takes its time
+  const std::size_t only = add(*market, "v");
+  EXPECT_THAT(market->gateway().rollouts().create(request).error().message,
+              HasSubstr("'v' has no statement of class 'medical'"));
+  vouch(*market, only, market->clock().wall_ms() + 1'000);
+  ASSERT_TRUE(market->gateway().rollouts().create(request));
+  market->rest_ms(300);
+  EXPECT_EQ(market->gateway().rollouts().create(request)->entry.state, RolloutState::kRunning);
+  market->rest_ms(20'000);
+  const auto status = market->gateway().rollouts().create(request);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->entry.state, RolloutState::kFailed);
+  EXPECT_EQ(status->entry.reason,
+            "its provider has no statement of class 'medical' any more: its last one has ended");
+}
+
+}  // namespace
+}  // namespace commensal::sim

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gateway that believes an auditor, a provider that shows its statement, and one that has none.
+#include <gmock/gmock.h>
+
+#include <commensal/base/crypto/secp256k1.hpp>
+
+#include <tests/e2e/system.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+class PrivacyClasses : public System {
+ protected:
+  void SetUp() override {
+    core::SystemRng rng;
+    const auto key = crypto::SecretKey::generate(rng);
+    auditor_ = crypto::to_text(key.address());
+    ASSERT_TRUE(core::write_file_atomically(
+        key_file_, core::as_bytes(core::to_hex(key.bytes()) + "\n"), 0600));
+    start_gateway({"--privacy-auditor", "medical=" + auditor_});
+    client_ = std::make_unique<client::Client>(connect());
+    push(*client_);
+  }
+  std::string vouch_for(const std::string& provider) {
+    const std::string file = folder_.at("medical.statement");
+    int status = -1;
+    const Json said = Json::parse(run({"vouch", provider, "--class", "medical", "--until",
+                                       "2999-12-31", "--key", key_file_, "--save", file, "--json"},
+                                      status));
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(said.at("auditor"), auditor_);
+    return file;
+  }
+  /// Its provider, or the gateway's one line.
+  std::string ask(const std::string& privacy_class, std::uint64_t i = 0) {
+    const auto pixels = picture(i)[0].value.data<float>();
+    Json body = {{"inputs", Json::array({{{"name", "image"},
+                                          {"datatype", "FP32"},
+                                          {"shape", {1, 1, 8, 8}},
+                                          {"data", std::vector(pixels.begin(), pixels.end())}}})}};
+    if (!privacy_class.empty()) body["parameters"] = {{"privacy_class", privacy_class}};
+    const std::string text = body.dump();
+    const auto answer =
+        client_->post("/v2/models/operator/digits/infer", "application/json", core::as_bytes(text));
+    if (!answer) return answer.error().message;
+    return Json::parse(*answer).at("parameters").at("commensal_provider");
+  }
+  /// Until it is there.
+  std::string insist_on(const std::string& privacy_class, const std::string& provider) {
+    std::string said;
+    for (int tries = 0; tries < 400 && said != provider; ++tries, pause_ms(25))
+      said = ask(privacy_class);
+    return said;
+  }
+
+  std::string auditor_;
+  const std::string key_file_ = folder_.at("auditor.key");
+  std::unique_ptr<client::Client> client_;
+};
+
+TEST_F(PrivacyClasses, ArePutBeforeProvidersThatTheirAuditorHasSigned) {
+  const auto other = start_provider("other");
+  const std::string other_address = address_;
+  EXPECT_EQ(insist_on("", other_address), other_address);
+  EXPECT_THAT(ask("medical"), HasSubstr("'other' has no statement of class 'medical'"));
+  EXPECT_THAT(ask("legal"), HasSubstr("unknown privacy class 'legal': this gateway has auditors "
+                                      "for 'medical'"));
+  auto seen = start_provider("seen");
+  const std::string seen_address = address_, file = vouch_for(seen_address);
+  seen->kill();
+  seen = start_provider("seen", {"--privacy-statement", file});
+  EXPECT_EQ(insist_on("medical", seen_address), seen_address);
+  for (std::uint64_t i = 0; i < 20; ++i) EXPECT_EQ(ask("medical", i), seen_address) << i;
+  const Json listed = Json::parse(*client_->get_json("/v1/providers")).at("providers");
+  ASSERT_EQ(listed.size(), 2u);
+  for (const Json& one : listed) {
+    const Json& classes = one.at("privacy_classes");
+    ASSERT_EQ(classes.size(), one.at("address") == seen_address ? 1u : 0u) << one;
+    if (classes.empty()) continue;
+    EXPECT_EQ(classes[0].at("class"), "medical");
+    EXPECT_EQ(classes[0].at("until_ms"), 32'503'680'000'000);  // 3000-01-01
+  }
+  seen->kill();
+  std::string said;
+  for (int tries = 0; tries < 400 && said.find("no provider for") == std::string::npos; ++tries)
+    said = ask("medical");
+  EXPECT_THAT(said, HasSubstr("'other' has no statement of class 'medical'"));
+  EXPECT_THAT(said, Not(HasSubstr("\n")));
+  EXPECT_EQ(ask(""), other_address);
+}
+
+TEST_F(PrivacyClasses, AModelMayAskForOne) {
+  const auto other = start_provider("other");
+  EXPECT_EQ(insist_on("", address_), address_);
+  ASSERT_TRUE(client_->configure("operator/digits", 1,
+                                 "parameters { key: \"privacy_class\" value { string_value: "
+                                 "\"medical\" } }",
+                                 {}));
+  EXPECT_THAT(ask(""), HasSubstr("'other' has no statement of class 'medical'"));
+  EXPECT_THAT(ask("legal"), HasSubstr("is served to the privacy class 'medical'"));
+  // Rollouts are of it too.
+  const std::string rollout =
+      R"({"model":"operator/digits","steps":2,"feeds":[["logits","image"]],"privacy_class":"legal",)"
+      R"("inputs":[{"name":"image","datatype":"FP32","shape":[1,1,8,8],"data":[)" +
+      [] {
+        std::string zeros = "0";
+        for (int i = 1; i < 64; ++i) zeros += ",0";
+        return zeros;
+      }() +
+      "]}]}";
+  const auto made = client_->post("/v1/rollouts", "application/json", core::as_bytes(rollout));
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, HasSubstr("is served to the privacy class 'medical'"));
+}
+
+TEST_F(PrivacyClasses, AnothersStatementIsNotStartedWith) {
+  const std::string file = vouch_for(auditor_);  // no provider's
+  int status = 0;
+  const Json said =
+      Json::parse(run({"provider", "--gateway", "127.0.0.1:" + provider_port_, "--data-dir",
+                       folder_.at("one"), "--privacy-statement", file, "--json"},
+                      status));
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(said.at("error").value("message", ""),
+              HasSubstr("the privacy statement of class 'medical' is of provider " + auditor_));
+}
+
+}  // namespace
+}  // namespace commensal::e2e
