@@ -33,13 +33,17 @@ class PrivacyClasses : public System {
     EXPECT_EQ(said.at("auditor"), auditor_);
     return file;
   }
+  static Json inputs(std::uint64_t i) {
+    const auto made = picture(i);
+    const auto pixels = made[0].value.data<float>();
+    return Json::array({{{"name", "image"},
+                         {"datatype", "FP32"},
+                         {"shape", {1, 1, 8, 8}},
+                         {"data", std::vector(pixels.begin(), pixels.end())}}});
+  }
   /// Its provider, or the gateway's one line.
   std::string ask(const std::string& privacy_class, std::uint64_t i = 0) {
-    const auto pixels = picture(i)[0].value.data<float>();
-    Json body = {{"inputs", Json::array({{{"name", "image"},
-                                          {"datatype", "FP32"},
-                                          {"shape", {1, 1, 8, 8}},
-                                          {"data", std::vector(pixels.begin(), pixels.end())}}})}};
+    Json body = {{"inputs", inputs(i)}};
     if (!privacy_class.empty()) body["parameters"] = {{"privacy_class", privacy_class}};
     const std::string text = body.dump();
     const auto answer =
@@ -101,15 +105,12 @@ TEST_F(PrivacyClasses, AModelMayAskForOne) {
   EXPECT_THAT(ask(""), HasSubstr("'other' has no statement of class 'medical'"));
   EXPECT_THAT(ask("legal"), HasSubstr("is served to the privacy class 'medical'"));
   // Rollouts are of it too.
-  const std::string rollout =
-      R"({"model":"operator/digits","steps":2,"feeds":[["logits","image"]],"privacy_class":"legal",)"
-      R"("inputs":[{"name":"image","datatype":"FP32","shape":[1,1,8,8],"data":[)" +
-      [] {
-        std::string zeros = "0";
-        for (int i = 1; i < 64; ++i) zeros += ",0";
-        return zeros;
-      }() +
-      "]}]}";
+  const std::string rollout = Json({{"model", "operator/digits"},
+                                    {"steps", 2},
+                                    {"feeds", Json::array({Json::array({"logits", "image"})})},
+                                    {"privacy_class", "legal"},
+                                    {"inputs", inputs(0)}})
+                                  .dump();
   const auto made = client_->post("/v1/rollouts", "application/json", core::as_bytes(rollout));
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message, HasSubstr("is served to the privacy class 'medical'"));

@@ -166,6 +166,10 @@ TEST_F(PrivateMarket, WithNobodyVouchedForARequestEndsInALine) {
   const auto classes = market->gateway().providers().at(0).privacy;
   ASSERT_EQ(classes.size(), 1u);
   EXPECT_EQ(classes.begin()->first, "medical");
+  // What else is shown on its stream, whichever that is, is passed over.
+  for (gateway::Gateway::StreamId id = 1; id < 8; ++id)
+    market->gateway().on_message(id, rpc::Statements{});
+  EXPECT_EQ(market->gateway().providers().at(0).privacy, classes);
   market->rest_ms(10'000);
   EXPECT_TRUE(market->gateway().providers().at(0).privacy.empty());
   refused = ask(*market, 3, true);

@@ -135,6 +135,13 @@ TEST_F(PrivateOrders, WaitForWhoHasNotShownItsStatementsYet) {
   EXPECT_EQ(answers_, (std::vector{true, false}));
 }
 
+TEST_F(PrivateOrders, DoNotWaitForWhoIsTooOldToShowAny) {
+  const Roster::StreamId old = connect(provider_key_, std::make_shared<testing::Heard>());
+  EXPECT_EQ(roster_.at(old)->privacy, PrivacyClasses());
+  ask_private("medical");
+  EXPECT_EQ(answers_, std::vector{false});
+}
+
 TEST_F(PrivateOrders, WaitWhereWhoIsVouchedForPausesThoughOthersAreFree) {
   Member& seen = add(PrivacyClasses{{"medical", wall_ms() + 60'000}});
   Member& unseen = add(PrivacyClasses{});

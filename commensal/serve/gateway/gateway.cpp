@@ -121,7 +121,7 @@ void Gateway::State::handle(StreamId stream, const rpc::Pause& message) {
 
 void Gateway::State::handle(StreamId stream, const rpc::Statements& message) {
   Roster::Peer* const peer = roster.at(stream);
-  if (peer == nullptr) return;
+  if (peer == nullptr || peer->privacy) return;  // once on a stream: each costs signatures' checks
   peer->privacy = privacy.classes_of(message.items, peer->address, deps.clock.wall_ms(),
                                      [this](const core::Error& why) { observer.on_error(why); });
   rollouts.on_available(peer->address);
@@ -336,7 +336,7 @@ std::vector<ProviderInfo> Gateway::providers() const {
                      .stake = ledger().balance(address, ledger::AccountKind::kStake),
                      .cached_models = peer.cached.size(),
                      .audit_probability = state_->audit_policy.probability(address),
-                     .privacy = still_held(peer.privacy, clock().wall_ms())});
+                     .privacy = still_held(peer.privacy, state_->deps.clock.wall_ms())});
   }
   return infos;
 }

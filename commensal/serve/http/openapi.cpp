@@ -170,7 +170,8 @@ constexpr std::string_view kSchemas =
     "boolean"}, "timeout": {"type": "integer"}, "priority": {"type": "integer"},
     "sequence_id": {"type": ["integer", "string"]},
     "sequence_start": {"type": "boolean"}, "sequence_end": {"type": "boolean"},
-    "commensal_draw_commitment": {"type": "string"}, "privacy_class": {"type": "string"}}}, "inputs": {"type": "array", "items": {
+    "commensal_draw_commitment": {"type": "string"}, "privacy_class": {"type": "string"}}},
+    "inputs": {"type": "array", "items": {
     "$ref": "#/components/schemas/RequestInput"}}, "outputs": {"type": "array", "items": {
     "$ref": "#/components/schemas/RequestOutput"}}}},
   "ResponseOutput": {"type": "object", "required": ["name", "shape", "datatype"], "properties":
