@@ -3,6 +3,7 @@
 // of them, whoever is caught, refuses, or comes back.
 #include <gmock/gmock.h>
 
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/lab/sim/testing/liars.hpp>
 #include <commensal/lab/sim/testing/rollout_fixture.hpp>
 
@@ -122,6 +123,7 @@ TEST_F(PrivateMarket, WhatACaughtProviderAnsweredIsComputedAgainByWhoIsVouchedFo
   vouch(*market, cheat, kLater);
   for (std::uint64_t i = 0; i < 60; ++i) {
     if (i == 20) {  // what is known of providers is said anew
+      market->rest_ms(2 * limits::kPresenceWriteMs);
       market->kill_gateway();
       ASSERT_TRUE(market->start_gateway());
     }
@@ -211,8 +213,8 @@ TEST_F(PrivateMarket, ARolloutEndsWithTheStatementOfItsProvider) {
   prepare_letters(*market);
   gateway::RolloutRequest request = letters(2'000, 16, 0);
   request.privacy_class = "medical";
-  market->set_delay_ms(5);  // so that it takes its time
   const std::size_t only = add(*market, "v");
+  market->set_delay_ms(5);  // so that it takes its time
   EXPECT_THAT(market->gateway().rollouts().create(request).error().message,
               HasSubstr("'v' has no statement of class 'medical'"));
   vouch(*market, only, market->clock().wall_ms() + 1'000);
