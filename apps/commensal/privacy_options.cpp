@@ -54,15 +54,18 @@ void declare_privacy_auditors(CLI::App& app, gateway::PrivacyAuditors::Believed&
     }
   };
   app.add_option_function<std::vector<std::string>>(
-      "--privacy-auditor", add,
-      "CLASS=0xADDRESS, any number of times: this auditor's statements (commensal vouch) say which "
-      "providers may see requests of the class, as of privacy_class=medical");
+         "--privacy-auditor", add,
+         "CLASS=0xADDRESS, any number of times: this auditor's statements (commensal vouch) say "
+         "which "
+         "providers may see requests of the class, as of privacy_class=medical")
+      ->allow_extra_args(false);
 }
 
 void declare_statements(CLI::App& app, std::vector<std::string>& files) {
   app.add_option("--privacy-statement", files,
                  "What an auditor has signed of this provider (commensal vouch), shown to the "
-                 "gateway; several times for several");
+                 "gateway; several times for several")
+      ->allow_extra_args(false);
 }
 
 Result<std::vector<PrivacyStatement>> read_statements(const std::vector<std::string>& files) {
