@@ -56,7 +56,7 @@ class PrivateOrders : public DispatcherOf {
   void hang_up(Member& member) {
     roster_.leave(member.stream);
     steps_.on_close(member.stream);
-    dispatcher_.on_close();
+    dispatcher_.on_free();
     loop_.run_until_idle();
   }
   void check(const Member& member, const rpc::Offer& offer) {
