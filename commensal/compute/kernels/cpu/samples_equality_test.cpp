@@ -18,6 +18,7 @@ TEST(EqualityOfSamples, EveryFastRowEqualsRef) {
     if (op.fast() == nullptr) continue;
     for (const Sample& sample : {plain, with_specials(plain)}) {
       Case test{sample.name, sample.opset, sample.attributes, sample.inputs, {}, sample.outputs};
+      test.serves = false;  // samples are of types, specials and sizes that kernels leave too
       test.constants.resize(sample.inputs.size());
       std::iota(test.constants.begin(), test.constants.end(), 0);
       std::erase_if(test.constants,

@@ -53,7 +53,7 @@ struct Case {
   std::vector<Tensor> inputs;
   std::vector<int> constants;  // inputs that may be packed
   int outputs = 1;
-  bool serves = false;  // it must: else plain loops may be compared with themselves
+  bool serves = true;  // it must: else plain loops are compared with themselves
 };
 
 /// What a list of cases is handed to: one of the back ends' comparisons with ref/.
@@ -104,6 +104,8 @@ class CaseRunner {
       }
     }
   }
+
+  tensor::Arena& arena() { return arena_; }
 
   /// What its constants are packed to; null: nothing.
   std::shared_ptr<const Packed> pack(Isa isa) {
