@@ -33,6 +33,15 @@ std::int64_t memo_bytes(const Graph& graph, const Node& node) {
 
 }  // namespace
 
+void Program::Frame::Step::show_to(Tracer& tracer, const Node& node) const {
+  if (coded.bits == 0) return tracer.before_node(node, call);
+  kernels::Call shown = call;
+  for (std::size_t i = 0; i < shown.outputs.size(); ++i) {
+    if (coded.has(i)) shown.outputs[i].dtype = tensor::DType::kString;
+  }
+  tracer.before_node(node, shown);
+}
+
 Program::Frame::Frame(const Program& program, bool fixes)
     : program_(program),
       graph_(*program.graph_),

@@ -22,6 +22,10 @@ class Program::Frame {
     std::vector<const tensor::Tensor*> tensors;
     std::vector<const tensor::Value*> inputs;  // null: absent
     bool is_fixed = false;                     // the outputs lie where they are in every run
+    kernels::Places coded;                     // outputs that hold codes of strings
+
+    /// Before the kernel runs: strings as such, not as the codes that it sees.
+    void show_to(Tracer& tracer, const Node& node) const;
   };
 
   /// `fixes`: whether small values may lie in memory of the frame's own, which the next run writes

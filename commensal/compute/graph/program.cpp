@@ -268,7 +268,7 @@ Result<void> Program::run_call(std::size_t index, Frame& frame, InPlace::Memory&
   core::check(static_cast<int>(call.outputs.size()) == call.output_count,
               "an operator infers each of its outputs");
   COMMENSAL_TRY(begin(index, frame, machine));
-  if (machine.tracer != nullptr) machine.tracer->before_node(node, call);
+  if (machine.tracer != nullptr) step.show_to(*machine.tracer, node);
   auto joined = step.is_fixed ? std::nullopt : memory.joined(node, call.outputs[0], call.inputs);
   if (joined) {
     step.outputs.assign(1, *std::move(joined));
@@ -313,6 +313,7 @@ Result<void> Program::run_kernel(std::size_t index, Frame& frame, InPlace::Memor
     step.call.memo.keep_for_a_run();
     COMMENSAL_ASSIGN(codes, kernels::StringCodes::of(*node.op, step.call));
     step.call.inputs = codes->inputs();
+    step.coded = codes->outputs();
     if (const std::int64_t ops = ops_of_inference(*node.op, step.call); ops > 0) {
       COMMENSAL_TRY(machine.control.begin(ops));
     }

@@ -19,6 +19,8 @@ class StringCodes {
 
   /// What the kernel is called with; without strings, the inputs as they were given.
   std::span<const Tensor* const> inputs() const { return inputs_; }
+  /// Those of the kernel that hold codes.
+  Places outputs() const { return outputs_; }
   /// The kernel's outputs, those that hold codes turned into strings.
   std::vector<Tensor> decoded(std::vector<Tensor> outputs, Pulse& pulse) const;
 

@@ -108,10 +108,11 @@ std::shared_ptr<const graph::Graph> loop(std::int64_t count, bool grows) {
   return maker.finish();
 }
 
-void run_twice(const std::shared_ptr<const graph::Graph>& graph, Profiler& profiler) {
+void run_twice(const std::shared_ptr<const graph::Graph>& graph, Profiler& profiler,
+               const tensor::Tensor& input = tensor::Tensor::of<float>({4}, std::array{1.f, 2.f,
+                                                                                       3.f, 4.f})) {
   auto session = graph::Session::create(graph, {});
   ASSERT_TRUE(session);
-  const auto input = tensor::Tensor::of<float>({4}, std::array{1.f, 2.f, 3.f, 4.f});
   for (int i = 0; i < 2; ++i) {
     profiler.begin_run();
     ASSERT_TRUE(session->run({&input, 1}, {.tracer = &profiler}));
@@ -232,6 +233,22 @@ TEST_F(ProfilerTest, TheTableNamesWhatFastSessionsLeaveToPlainLoops) {
   Profiler profiler(clock_);
   run_twice(maker.finish(), profiler);
   EXPECT_THAT(profile_text(profile_of(profiler, {})), HasSubstr("In plain loops"));
+}
+
+// The fault: int64, of which the codes are that kernels see.
+TEST_F(ProfilerTest, StringsAreShownAsStrings) {
+  kernels::Attributes axis;
+  axis.set("axis", std::int64_t{0});
+  graph::testing::GraphMaker maker;
+  const graph::ValueId x = maker.input({2}, tensor::DType::kString);
+  const graph::ValueId both = maker.node("Concat", {x, x}, axis);
+  maker.output(both);
+  maker.output(maker.node("Equal", {both, both}, {}, 19));
+  Profiler profiler(clock_);
+  run_twice(maker.finish(), profiler, tensor::Tensor::of_strings({2}, {"a", "b"}));
+  const std::string text = profile_text(profile_of(profiler, {}));
+  EXPECT_THAT(text, HasSubstr("(Concat) string[4]"));
+  EXPECT_THAT(text, HasSubstr("(Equal) bool[4]"));
 }
 
 TEST_F(ProfilerTest, TheTraceHasEveryNodeOfEveryRun) {

@@ -330,7 +330,7 @@ core::Result<bool> served(const TransposeCall& parsed, const Call& call, std::sp
   if (ws.packed == nullptr) {
     COMMENSAL_ASSIGN(
         counted, floats_from(ws.arena, PhaseWeights::floats(kernels_for(ws.isa), call.in(1).shape(),
-                                                            conv.group)));
+                                                            parsed.conv.group)));
     COMMENSAL_ASSIGN(made, pack_conv_transpose(call, ws.isa));
   }
   const auto* weights =
