@@ -186,13 +186,13 @@ TEST_F(OutlookTest, WhatTakesLongToInferIsNotKnown) {
   GraphMaker maker;
   const ValueId at = maker.node("ConstantOfShape", {maker.integers({kPlaces})}, int64_value());
   const ValueId x = maker.input({4}), updates = maker.input({kPlaces});
-  for (int i = 0; i < 2000; ++i) maker.output(maker.node("ScatterElements", {x, at, updates}));
+  for (int i = 0; i < 4000; ++i) maker.output(maker.node("ScatterElements", {x, at, updates}));
   std::int64_t cpu_ns = 0;
   {
     const core::CpuMeter meter(cpu_ns);
     EXPECT_EQ(outlook_of(*maker.finish()).refusal, "");
   }
-  EXPECT_LT(cpu_ns, std::int64_t{10} * 1'000'000'000);
+  EXPECT_LT(cpu_ns, std::int64_t{25} * 1'000'000'000);
 }
 
 TEST_F(OutlookTest, WhatIsKnownToHaveNoElementsIsKnown) {

@@ -51,6 +51,13 @@ TEST(Work, OfRecurrentLayersIsTheirProducts) {
   }
 }
 
+// The fault: each element counted all that its row or group shares.
+TEST(Work, OfNormalisationsIsSomePassesOverTheirElements) {
+  EXPECT_EQ(ops_of("InstanceNormalization", {{1, 2, 64, 64}, {2}, {2}}, {}), 8 * 2 * 64 * 64);
+  EXPECT_EQ(ops_of("LpNormalization", {{3, 1000}}, {}), 8 * 3000);
+  EXPECT_EQ(ops_of("Softmax", {{3, 1000}}, {}), 8 * 3000);
+}
+
 // The fault: where both samples of the outputs lay in the padding nothing was counted.
 TEST(Work, OfPoolsDoesNotHideInThePadding) {
   for (const char* name : {"MaxPool", "AveragePool", "LpPool"}) {
