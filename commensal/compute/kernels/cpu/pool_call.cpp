@@ -77,7 +77,7 @@ core::Result<PoolCall> PoolCall::of(const Call& call, Kind kind, bool with_place
   } else if (kind != Kind::kMaximum) {
     if (!is_single) return made;
     made.layout.emplace(window);
-    if (kind == Kind::kAverage) made.divisors = made.pool.divisors();
+    if (kind == Kind::kAverage) made.divisors = made.pool.divisors(call.pulse);
   } else if (is_single || is_code) {
     made.maxima.emplace(window, isa);
   } else if (dtype == DType::kFloat64) {

@@ -39,18 +39,19 @@ std::int64_t Pool::divisor(const Dims& at) const {
   return count;
 }
 
-std::vector<float> Pool::divisors() const {
-  std::vector<std::int64_t> counts = {1};  // of the dimensions so far
-  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
-    std::vector<std::int64_t> along, all;
-    for (std::int64_t i = 0; i < window.out[d]; ++i) along.push_back(divisor_along(d, i));
-    all.reserve(counts.size() * along.size());
-    for (const std::int64_t before : counts) {
-      for (const std::int64_t count : along) all.push_back(before * count);
-    }
-    counts = std::move(all);
+std::vector<float> Pool::divisors(Pulse& pulse) const {
+  const auto last = static_cast<std::size_t>(window.rank - 1);
+  std::vector<std::int64_t> along;  // the last dimension
+  for (std::int64_t i = 0; i < window.out[last]; ++i) along.push_back(divisor_along(last, i));
+  std::vector<float> all(static_cast<std::size_t>(window.out_elements()));
+  for (auto to = all.begin(); to != all.end();) {
+    const Dims at = window.split(to - all.begin(), window.out);
+    std::int64_t before = 1;
+    for (std::size_t d = 0; d < last; ++d) before *= divisor_along(d, at[d]);
+    for (const std::int64_t count : along) *to++ = static_cast<float>(before * count);
+    pulse(window.out[last] + 16);
   }
-  return {counts.begin(), counts.end()};
+  return all;
 }
 
 core::Result<Pool> pool_of(const Call& call) {

@@ -19,7 +19,7 @@ struct Pool {
   /// the image and its stated pads.
   std::int64_t divisor(const Dims& at) const;
   std::int64_t divisor_along(std::size_t d, std::int64_t at) const;  // its factor of dimension d
-  std::vector<float> divisors() const;  // of a plane's output positions
+  std::vector<float> divisors(Pulse& pulse) const;  // of a plane's output positions
 };
 
 /// AveragePool and MaxPool: kernel_shape is required.

@@ -5,6 +5,7 @@
 
 #include <commensal/lab/bench/operators/small_nodes.hpp>
 #include <commensal/lab/bench/runtime/testing/fake_runner.hpp>
+#include <nlohmann/json.hpp>
 
 namespace commensal::lab::bench::operators {
 namespace {
@@ -15,7 +16,8 @@ using ::testing::HasSubstr;
 std::function<core::Result<Runner>()> taking(std::function<double(const std::string&)> seconds) {
   return [=]() -> core::Result<Runner> {
     const auto clock = std::make_shared<std::string>();
-    return testing::fake([=](const Json& request) -> std::string {
+    return testing::fake([=](const std::string& line) -> std::string {
+      const Json request = Json::parse(line);
       if (request.at("do") == "feed") return "{}";
       if (request.at("do") == "outputs") return R"({"outputs": []})";
       if (request.at("do") == "load") {

@@ -33,10 +33,16 @@ std::string steady_answer(const Json& request, double seconds) {
   return Json{{"seconds", all}, {"cpu_seconds", all}}.dump();
 }
 
+Runner answering_json(std::function<std::string(const Json&)> answer) {
+  return fake(
+      [answer = std::move(answer)](const std::string& line) { return answer(Json::parse(line)); });
+}
+
 /// A runtime that takes `seconds` for everything.
 std::function<Result<Runner>()> steady(double seconds) {
   return [seconds]() -> Result<Runner> {
-    return fake([seconds](const Json& request) { return steady_answer(request, seconds); });
+    return answering_json(
+        [seconds](const Json& request) { return steady_answer(request, seconds); });
   };
 }
 
@@ -46,7 +52,7 @@ std::function<Result<Runner>()> steady(double seconds) {
 std::function<Result<Runner>()> driven(double language_s, double later_s, double operators_s) {
   return [=]() -> Result<Runner> {
     const auto clock = std::make_shared<std::string>();
-    return fake([=](const Json& request) -> std::string {
+    return answering_json([=](const Json& request) -> std::string {
       if (request.at("do") == "feed") return "{}";
       if (request.at("do") == "outputs") return R"({"outputs": []})";
       if (request.at("do") == "load") {
@@ -163,7 +169,7 @@ TEST(Bench, NothingIsMeasuredOfSidesThatDoNotAgree) {
 TEST(Bench, SidesTakeTurnsAtBeingFirstOverAllRounds) {
   std::string order;
   const auto side = [&](char name) -> Runner {
-    return fake([&order, name](const Json& request) {
+    return answering_json([&order, name](const Json& request) {
       const auto count = request.at("count").get<std::size_t>();
       if (count > 2) order += name;  // not what finds the size of a block
       const std::vector<double> all(count, 0.5);
@@ -233,7 +239,7 @@ std::function<Result<Runner>()> answering(const char* name, std::vector<float> e
   EXPECT_TRUE(core::write_file_atomically(file, bytes));
   const auto size = elements.size();
   return [=]() -> Result<Runner> {
-    return fake([=](const Json& request) -> std::string {
+    return answering_json([=](const Json& request) -> std::string {
       if (request.at("do") == "outputs") {
         const Json one = {{"name", "y"}, {"dtype", "float32"}, {"shape", {size}}, {"file", file}};
         return Json{{"outputs", {one}}}.dump();
@@ -283,7 +289,7 @@ TEST(Bench, FreeDimensionsAreGivenOrSaidToBeGuessed) {
 
 TEST(Bench, AFailureNamesTheModel) {
   const auto report = run_bench(options_of([]() -> Result<Runner> {
-    return fake([](const Json&) { return R"({"error": "out of luck"})"; });
+    return answering_json([](const Json&) { return R"({"error": "out of luck"})"; });
   }));
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().message, "digits: out of luck");
@@ -292,7 +298,7 @@ TEST(Bench, AFailureNamesTheModel) {
 TEST(BenchProtocol, AnswersAreCheckedForWhatTheyLack) {
   for (const char* answer : {"nonsense", "[]", "{}", R"({"seconds": [1], "cpu_seconds": [1]})",
                              R"({"seconds": ["a", "b"], "cpu_seconds": [1, 1]})"}) {
-    Runner runner = fake([answer](const Json&) { return answer; });
+    Runner runner = answering_json([answer](const Json&) { return answer; });
     const auto timings = runner.run(2);
     ASSERT_FALSE(timings) << answer;
     EXPECT_EQ(timings.error().code, ErrorCode::kInternal);

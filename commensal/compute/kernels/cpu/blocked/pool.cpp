@@ -50,7 +50,7 @@ Done pool_all(const Call& call, Outputs outputs, Workspace& ws, bool averages) {
     columns.push_back(
         {place_of(w, 1, column), static_cast<std::uint32_t>(begin), static_cast<int>(count)});
   }
-  const std::vector<float> divisors = averages ? pool.divisors() : std::vector<float>{};
+  const std::vector<float> divisors = averages ? pool.divisors(call.pulse) : std::vector<float>{};
   const std::int64_t columns_at_once = std::max<std::int64_t>(kTapsAtOnce / steps_of(w), 1);
   for_each_plane(out, ws.threads, [&](std::int64_t plane, Range rows) {
     Pulse pulse(&ws.threads);
