@@ -193,6 +193,13 @@ constexpr Command kTable[] = {
      "commensal risk PROVIDER --loss 500 --redo-cost 20 --audit-cost 5 --explain\n"
      "commensal risk PROVIDER --data-dir gateway-state --json",
      declare_risk},
+    {"case", kOperators, "who is accused of what",
+     "List the accusations in a gateway's ledger, show who owes what in one, or open a nonce",
+     "commensal case list\n"
+     "commensal case list --party 0x9201c445a275aC0cd411C3814150831b38327C6F\n"
+     "commensal case show RECEIPT --json\n"
+     "commensal case disclose RECEIPT --nonce-file eight.nonce",
+     declare_case},
     {"audit", kAuditorsAndArbiters, "check a receipt here",
      "Check a receipt by re-executing it here, or some elements of its outputs; trusts neither "
      "gateway nor provider; exit status 2 where it is wrong",
@@ -219,13 +226,6 @@ constexpr Command kTable[] = {
      "commensal arbiter check dispute.verdict --json\n"
      "commensal arbiter operators",
      declare_arbiter},
-    {"case", kAuditorsAndArbiters, "who is accused of what",
-     "List the accusations in a gateway's ledger, show who owes what in one, or open a nonce",
-     "commensal case list\n"
-     "commensal case list --party 0x9201c445a275aC0cd411C3814150831b38327C6F\n"
-     "commensal case show RECEIPT --json\n"
-     "commensal case disclose RECEIPT --nonce-file eight.nonce",
-     declare_case},
     {"run", kEverybody, "run a model here",
      "Run a model once on this machine and print its outputs and their SHA-256",
      "commensal run model.onnx --input x=x.npy\n"

@@ -136,6 +136,7 @@ void Gateway::State::handle(event::StepKept& event) {
     answers.on_kept(event);
   } else {
     rollouts.on_kept(event);
+    dispatcher.on_free();
   }
   if (!event.record) return;
   const ReceiptRecord& record = *event.record;

@@ -125,10 +125,9 @@ std::vector<ToGateway> all_to_gateway() {
           Claims{{{some_receipt(), digest_of(3), digest_of(4)}}},
           Transact{core::Bytes{1, 2, 3}},
           Pause{"the host lost much just now"},
-          Resume{}};
+          Resume{},
+          Statements{}};
 }
-
-std::string bytes_of(const wire::Frame& frame) { return frame.SerializeAsString(); }
 
 template <class Message>
 std::string refusal(wire::Frame frame) {
@@ -143,11 +142,11 @@ void read_what_is_written(const std::vector<Message>& all) {
   // Every field of every message is written, so equal bytes mean equal messages.
   std::set<std::size_t> kinds;
   for (const Message& message : all) {
-    const std::string sent = bytes_of(to_frame(message));
+    const std::string sent = to_frame(message).SerializeAsString();
     const auto read = from_frame<Message>(to_frame(message));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->index(), message.index());
-    EXPECT_EQ(bytes_of(to_frame(*read)), sent);
+    EXPECT_EQ(to_frame(*read).SerializeAsString(), sent);
     kinds.insert(message.index());
   }
   EXPECT_EQ(kinds.size(), std::variant_size_v<Message>);
@@ -229,7 +228,7 @@ TEST(Frame, WinnersAreClaimedInMessagesThatAreTakenUnasked) {
   std::size_t count = 0;
   for (const Claims& claims : messages) {
     count += claims.items.size();
-    EXPECT_LT(bytes_of(to_frame(ToGateway(claims))).size(), limits::kRpcFrameBytesMax);
+    EXPECT_LT(to_frame(ToGateway(claims)).SerializeAsString().size(), limits::kRpcFrameBytesMax);
   }
   EXPECT_EQ(count, winners.size());
   EXPECT_LE(messages.size(), winners.size() / limits::kClaimsMax);
@@ -345,7 +344,8 @@ TEST(Frame, MakesLinesOfWhatItIsToldToSay) {
 TEST(Frame, SurvivesRandomAndMutatedBytes) {
   core::CounterRng rng(17);
   std::vector<std::string> seeds;
-  for (const ToGateway& message : all_to_gateway()) seeds.push_back(bytes_of(to_frame(message)));
+  for (const ToGateway& message : all_to_gateway())
+    seeds.push_back(to_frame(message).SerializeAsString());
   int parsed = 0;
   int accepted = 0;
   for (int round = 0; round < 20'000; ++round) {
