@@ -30,7 +30,7 @@ struct ServeBenchOptions {
 ///   money and receipts, one process that does nothing but run the network, and nginx with a static
 ///   answer;
 /// - added: latency of the digit network over gRPC and REST, less that of a direct run;
-/// - large: a tensor of 10 MB on its way in;
+/// - large: a tensor of 10 MB on its way in, state on the disk and in memory; writing it alone;
 /// - memory: of both daemons, from a tenth of the requests to the last;
 /// - batching: what joining requests brings (batching.hpp).
 /// Starts processes: call it before this one has threads. Errors: those of the parties.
