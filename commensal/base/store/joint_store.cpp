@@ -29,6 +29,9 @@ struct JointStore::Errand {
     if (std::exchange(is_taken, true)) return;
     outcome = below.apply(batch);
   }
+  void tell() const {
+    for (const Done& done : dones) done(outcome);
+  }
   const Write* find(std::string_view space, ByteView key) const {
     const auto found = std::ranges::partition_point(batch, [&](const Write& one) {
       const int by_space = std::string_view(one.space).compare(space);
@@ -79,12 +82,9 @@ Result<void> JointStore::write_held() {
 /// Nothing is being written when this returns; who waits for it is told by a task of its own.
 void JointStore::settle() {
   if (writing_ == nullptr) return;
-  const auto errand = std::exchange(writing_, nullptr);
-  errand->run();
-  if (!errand->outcome && !broken_) broken_ = errand->outcome.error();
-  errand->loop.post([errand] {
-    for (const Done& done : errand->dones) done(errand->outcome);
-  });
+  writing_->run();
+  const auto errand = take_written();
+  errand->loop.post([errand] { errand->tell(); });
 }
 
 Result<void> JointStore::release() {
@@ -123,10 +123,15 @@ void JointStore::begin_writing(core::Loop& loop) {
 }
 
 void JointStore::end_writing() {
-  const auto errand = std::exchange(writing_, nullptr);
-  if (!errand->outcome && !broken_) broken_ = errand->outcome.error();
+  const auto errand = take_written();
   if (!waiting_.empty()) begin_writing(errand->loop);
-  for (const Done& done : errand->dones) done(errand->outcome);
+  errand->tell();
+}
+
+std::shared_ptr<JointStore::Errand> JointStore::take_written() {
+  auto errand = std::exchange(writing_, nullptr);
+  if (!errand->outcome && !broken_) broken_ = errand->outcome.error();
+  return errand;
 }
 
 void JointStore::when_durable(Done done) {

@@ -65,6 +65,7 @@ class JointStore final : public core::Store {
   void settle();
   void begin_writing(core::Loop& loop);
   void end_writing();
+  std::shared_ptr<Errand> take_written();
 
   core::Store& below_;
   int holds_ = 0;

@@ -38,13 +38,7 @@ class PrivateOrders : public DispatcherOf {
   void dial(const std::shared_ptr<Member>& member, std::optional<PrivacyClasses> classes) {
     member->offers.clear();
     member->stream = roster_.admit(member);
-    rpc::Hello hello;
-    hello.version = rpc::kVersion;
-    hello.address = member->key.address();
-    hello.signature = crypto::sign(
-        member->key, rpc::hello_digest(member->nonce, hello.address, key_.address(), {}));
-    std::optional<Roster::StreamId> replaced;
-    ASSERT_TRUE(roster_.welcome(member->stream, hello, replaced));
+    say_hello(member->stream, member->key, member->nonce, rpc::kVersion);
     Roster::Peer& peer = *roster_.at(member->stream);
     EXPECT_FALSE(peer.privacy) << "what it showed on its last stream counts no longer";
     peer.health.on_answer(1);

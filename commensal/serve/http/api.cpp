@@ -165,11 +165,15 @@ void admit(const Services& services, const Request& head,
              });
 }
 
-void reply_durably(gateway::Gateway& gateway, Response response, const Reply& reply) {
-  gateway.when_durable([shown = std::make_shared<Response>(std::move(response)),
-                        reply](const core::Result<void>& kept) {
-    reply(kept ? std::move(*shown) : error_response(kept.error()));
+void once_durable(gateway::Gateway& gateway, const Reply& reply, Task then) {
+  gateway.when_durable([reply, then = std::move(then)](const core::Result<void>& kept) {
+    kept ? then() : reply(error_response(kept.error()));
   });
+}
+
+void reply_durably(gateway::Gateway& gateway, Response response, const Reply& reply) {
+  const auto shown = std::make_shared<Response>(std::move(response));
+  once_durable(gateway, reply, [shown, reply] { reply(std::move(*shown)); });
 }
 
 Response changed(gateway::Gateway& gateway, const Call& call, Change change) {

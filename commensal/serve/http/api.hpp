@@ -122,7 +122,9 @@ void changes(const Services& services, CallPtr call, Reply reply) {
       });
 }
 
-/// On the loop: the answer goes out once what it tells of is durable.
+/// On the loop: goes on once what was read here is durable, or replies why it will never be.
+void once_durable(gateway::Gateway& gateway, const Reply& reply, Task then);
+/// Likewise: the answer goes out then.
 void reply_durably(gateway::Gateway& gateway, Response response, const Reply& reply);
 
 /// A handler that needs the loop only.

@@ -217,9 +217,8 @@ void read_receipts(const Services& services, CallPtr call, Reply reply,
         line, [&services, call, reply, listing] { read_receipts(services, call, reply, listing); });
   };
   if (!is_last) return services.codec(std::move(write));
-  services.gateway.when_durable([&services, reply, write = std::move(write)](const auto& kept) {
-    kept ? services.codec(write) : reply(error_response(kept.error()));
-  });
+  once_durable(services.gateway, reply,
+               [&services, write = std::move(write)] { services.codec(write); });
 }
 
 void list_receipts(const Services& services, CallPtr call, Reply reply) {
@@ -283,9 +282,7 @@ void show_opening(const Services& services, CallPtr call, Reply reply) {
     auto write = [opening = std::make_shared<const receipt::Opening>(*std::move(opening)), reply] {
       reply(bytes_response(protocol::encode_stored(*opening)));
     };
-    services.gateway.when_durable([&services, reply, write](const auto& kept) {
-      kept ? services.codec(write) : reply(error_response(kept.error()));
-    });
+    once_durable(services.gateway, reply, [&services, write] { services.codec(write); });
   });
 }
 

@@ -93,13 +93,7 @@ class CrowdOf : public DispatcherOf {
   Member& add(std::size_t room, bool has_answered = true) {
     auto member = std::make_shared<Member>(*this, room);
     member->stream = roster_.admit(member);
-    rpc::Hello hello;
-    hello.version = rpc::kVersion;
-    hello.address = member->key.address();
-    hello.signature = crypto::sign(
-        member->key, rpc::hello_digest(member->nonce, hello.address, key_.address(), {}));
-    std::optional<Roster::StreamId> replaced;
-    EXPECT_TRUE(roster_.welcome(member->stream, hello, replaced));
+    say_hello(member->stream, member->key, member->nonce, rpc::kVersion);
     if (has_answered) roster_.at(member->stream)->health.on_answer(1);
     member->say_load();
     return *members_.emplace_back(std::move(member));

@@ -26,14 +26,19 @@ class DispatcherOf : public ::testing::Test {
   }
   Roster::StreamId connect(const crypto::SecretKey& key, const std::shared_ptr<Heard>& heard) {
     const Roster::StreamId stream = roster_.admit(heard);
+    say_hello(stream, key, heard->all<rpc::Challenge>().at(0).nonce, "");
+    return stream;
+  }
+  /// `nonce`: of the stream's challenge.
+  void say_hello(Roster::StreamId stream, const crypto::SecretKey& key, const core::Digest& nonce,
+                 std::string_view version) {
     rpc::Hello hello;
+    hello.version = version;
     hello.address = key.address();
-    const core::Digest nonce = heard->all<rpc::Challenge>().at(0).nonce;
     hello.signature =
         crypto::sign(key, rpc::hello_digest(nonce, hello.address, key_.address(), {}));
     std::optional<Roster::StreamId> replaced;
     EXPECT_TRUE(roster_.welcome(stream, hello, replaced));
-    return stream;
   }
   void connect_other() { other_stream_ = connect(other_key_, other_heard_); }
   Health& health() { return roster_.at(stream_)->health; }
