@@ -4,6 +4,7 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/limits_graphs.hpp>
 #include <commensal/compute/graph/onnx/attribute_proto.hpp>
+#include <commensal/compute/graph/onnx/einsum_pairs.hpp>
 #include <commensal/compute/graph/onnx/functions.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/onnx/structure.hpp>
@@ -325,6 +326,7 @@ Result<std::shared_ptr<const Graph>> import(const Extent& whole, ExternalFiles& 
   }
   COMMENSAL_ASSIGN(const Opsets opsets, read_opsets(model));
   COMMENSAL_TRY(inline_functions(model));
+  pair_einsums(*model.mutable_graph());
   COMMENSAL_TRY(check_structure(model));
   COMMENSAL_ASSIGN(auto graph, Builder(model.graph(), opsets, files).build(stripped.raw, whole));
   if (is_known_to_checker(opsets)) COMMENSAL_TRY(run_checker(model));

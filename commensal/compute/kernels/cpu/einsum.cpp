@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Einsum as products of matrices. Factors are the last operand and the product of those before it:
-// labels of both factors and the output count the products, those of the output and one factor are
-// rows or columns, those that are summed are the depth, in the order of the chain.
+// Einsum of two operands as products of matrices: labels of both and the output count the products,
+// those of the output and one operand are rows or columns, those that are summed are the depth, in
+// the order of the chain. (Graphs have no Einsum of more operands: graph/onnx/einsum_pairs.hpp.)
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
@@ -12,7 +12,6 @@
 #include <commensal/compute/kernels/shape_inference/einsum.hpp>
 #include <cstring>
 #include <optional>
-#include <type_traits>
 
 namespace commensal::kernels::cpu {
 
@@ -23,19 +22,17 @@ using Loops = std::vector<Einsum::Loop>;
 
 constexpr std::int64_t kRows = 128, kColumns = 192, kDepth = 512;  // of a block
 
-/// The equation as products; `left` is the factor whose labels are the rows, so that the output's
+/// The equation as products; `left` is the operand whose labels are the rows, so that the output's
 /// last label is one of the columns where it can be.
 struct Products {
+  static constexpr std::size_t kOutput = 2;  // the view after those of the operands
   Loops batches, rows, columns, depth;
-  std::size_t operands = 2;
   std::size_t left = 0, right = 1;
 
-  explicit Products(const Einsum& e) : operands(e.operands.size()) {
+  explicit Products(const Einsum& e) {
     Einsum::Labels labels[2], both;
     for (const char label : e.output) {
-      bool first = false;
-      for (std::size_t o = 0; o + 1 < operands; ++o) first = first || e.step(o, label) != 0;
-      const bool second = e.step(operands - 1, label) != 0;
+      const bool first = e.step(0, label) != 0, second = e.step(1, label) != 0;
       (first == second ? both : labels[second ? 1 : 0]) += label;
     }
     const auto last_of = [&](const Einsum::Labels& some) {
@@ -47,10 +44,6 @@ struct Products {
     columns = e.loops(labels[right]);
     depth = e.loops(e.summed);
   }
-  /// Of factor 0 or 1: [from, to) of the operands.
-  std::size_t from(std::size_t factor) const { return factor == 0 ? 0 : operands - 1; }
-  std::size_t to(std::size_t factor) const { return factor == 0 ? operands - 1 : operands; }
-  std::size_t output() const { return operands; }
   bool pays() const {
     return Einsum::turns(rows) > 1 && Einsum::turns(columns) > 1 &&
            Einsum::turns(rows) * Einsum::turns(columns) >= 32;
@@ -64,7 +57,7 @@ struct EinsumCall {
 
   static core::Result<EinsumCall> of(const Call& call) {
     EinsumCall made;
-    const bool serves = call.inputs.size() >= 2 && call.in(0).dtype() == tensor::DType::kFloat32;
+    const bool serves = call.inputs.size() == 2 && call.in(0).dtype() == tensor::DType::kFloat32;
     if (!serves) return made;
     COMMENSAL_ASSIGN(const Einsum e, shape_inference::einsum_of(call));
     made.depth = e.depth();
@@ -139,38 +132,6 @@ void pack_panel(const float* from, const Places& entries, const Places& depth, s
   }
 }
 
-/// What a panel holds times the entries of one more operand.
-template <int kTile>
-void times_panel(const float* from, const Places& entries, const Places& depth, std::int64_t i,
-                 std::int64_t used, int given_tile, float* packed) {
-  const int tile = kTile > 0 ? kTile : given_tile;
-  const bool is_one = entries.even() && entries.step() == 0 && used == tile;
-  for (std::int64_t k = 0; k < depth.count(); ++k, packed += tile) {
-    if (is_one) {
-      const float x = from[depth[k] + entries[i]];
-      for (int j = 0; j < tile; ++j) packed[j] *= x;
-      continue;
-    }
-    put_entries(from + depth[k], entries, i, used,
-                [&](std::int64_t j, float x) { packed[j] *= x; });
-  }
-}
-
-/// Calls f(panel's first entry, entries used, where it is, its tile as a constant or 0).
-template <class F>
-void each_panel(const Places& entries, const Places& depth, int tile, float* to, const F& f) {
-  for (std::int64_t i = 0; i < entries.count(); i += tile, to += depth.count() * tile) {
-    const std::int64_t used = std::min<std::int64_t>(tile, entries.count() - i);
-    if (tile == 8) {
-      f(i, used, to, std::integral_constant<int, 8>());
-    } else if (tile == 4) {
-      f(i, used, to, std::integral_constant<int, 4>());
-    } else {
-      f(i, used, to, std::integral_constant<int, 0>());
-    }
-  }
-}
-
 /// Entries by depth in panels of `tile`, as pack_across has them.
 void pack(const CpuKernels& kernels, const float* from, const Places& entries, const Places& depth,
           int tile, float* to) {
@@ -179,19 +140,16 @@ void pack(const CpuKernels& kernels, const float* from, const Places& entries, c
     const MatrixView view{from + entries[0] + depth[0], entries.step(), depth.step()};
     return pack_across(kernels, view, entries.count(), depth.count(), tile, to);
   }
-  each_panel(entries, depth, tile, to,
-             [&](std::int64_t i, std::int64_t used, float* panel, auto known) {
-               pack_panel<known()>(from, entries, depth, i, used, tile, panel);
-             });
-}
-
-/// The same of a product of operands: what `packed` holds times the entries of one more.
-void pack_times(const float* from, const Places& entries, const Places& depth, int tile,
-                float* packed) {
-  each_panel(entries, depth, tile, packed,
-             [&](std::int64_t i, std::int64_t used, float* panel, auto known) {
-               times_panel<known()>(from, entries, depth, i, used, tile, panel);
-             });
+  for (std::int64_t i = 0; i < entries.count(); i += tile, to += depth.count() * tile) {
+    const std::int64_t used = std::min<std::int64_t>(tile, entries.count() - i);
+    if (tile == 8) {
+      pack_panel<8>(from, entries, depth, i, used, tile, to);
+    } else if (tile == 4) {
+      pack_panel<4>(from, entries, depth, i, used, tile, to);
+    } else {
+      pack_panel<0>(from, entries, depth, i, used, tile, to);
+    }
+  }
 }
 
 class EinsumBlocks {
@@ -220,9 +178,9 @@ class EinsumBlocks {
     const std::int64_t row = task / across_ % down_ * kRows, column = task % across_ * kColumns;
     const std::int64_t high = std::min(kRows, rows_ - row);
     const std::int64_t wide = std::min(kColumns, columns_ - column);
-    const Places to_rows(p_.rows, p_.output(), row, high);
-    const Places to_columns(p_.columns, p_.output(), column, wide);
-    float* const y = y_ + Einsum::place(p_.batches, p_.output(), batch);
+    const Places to_rows(p_.rows, Products::kOutput, row, high);
+    const Places to_columns(p_.columns, Products::kOutput, column, wide);
+    float* const y = y_ + Einsum::place(p_.batches, Products::kOutput, batch);
     const bool in_place =
         to_rows.even() && to_columns.even() && (wide == 1 || to_columns.step() == 1);
     float* const to = in_place ? y + to_rows[0] + to_columns[0] : scratch + made_;
@@ -231,10 +189,9 @@ class EinsumBlocks {
     std::int64_t k = 0;
     do {  // once even for a depth of 0
       const std::int64_t deep = std::min(kDepth, depth_ - k);
-      pack_factor(pulse, p_.left, batch, {p_.rows, row, high}, k, deep, kernels_.tile_rows,
-                  scratch);
-      pack_factor(pulse, p_.right, batch, {p_.columns, column, wide}, k, deep,
-                  kernels_.tile_columns, scratch + right_);
+      pack_operand(p_.left, batch, {p_.rows, row, high}, k, deep, kernels_.tile_rows, scratch);
+      pack_operand(p_.right, batch, {p_.columns, column, wide}, k, deep, kernels_.tile_columns,
+                   scratch + right_);
       multiply_packed(kernels_, pulse,
                       {scratch, scratch + right_, high, wide, deep, k > 0, k + deep == depth_}, to,
                       to_step);
@@ -252,20 +209,12 @@ class EinsumBlocks {
     const Loops& loops;
     std::int64_t from, count;
   };
-  void pack_factor(Pulse& pulse, std::size_t factor, std::int64_t batch, const Entries& entries,
-                   std::int64_t k, std::int64_t deep, int tile, float* to) const {
-    for (std::size_t o = p_.from(factor); o < p_.to(factor); ++o) {
-      const float* const x =
-          call_.in(static_cast<int>(o)).data<float>().data() + Einsum::place(p_.batches, o, batch);
-      const Places places(entries.loops, o, entries.from, entries.count);
-      const Places depth(p_.depth, o, k, deep);
-      if (o == p_.from(factor)) {
-        pack(kernels_, x, places, depth, tile, to);
-      } else {
-        pack_times(x, places, depth, tile, to);
-        pulse(entries.count * deep);
-      }
-    }
+  void pack_operand(std::size_t o, std::int64_t batch, const Entries& entries, std::int64_t k,
+                    std::int64_t deep, int tile, float* to) const {
+    const float* const x =
+        call_.in(static_cast<int>(o)).data<float>().data() + Einsum::place(p_.batches, o, batch);
+    pack(kernels_, x, Places(entries.loops, o, entries.from, entries.count),
+         Places(p_.depth, o, k, deep), tile, to);
   }
 
   const Call& call_;

@@ -15,23 +15,19 @@ struct EinsumCase {
 const EinsumCase kEquations[] = {
     {"ij,jk->ik", {{2, 4}, {4, 4}}},
     {"ij,jk->ik", {{130, 33}, {33, 200}}},
-    {"ij,jk,kl->il", {{20, 18}, {18, 22}, {22, 30}}},
-    {"ij,jk,kl->li", {{20, 18}, {18, 22}, {22, 30}}},
-    {"ij,jk,kl->ijkl", {{3, 4}, {4, 5}, {5, 6}}},
-    {"bij,bjk,k->bik", {{2, 9, 40}, {2, 40, 21}, {21}}},
-    {"i,j,k->ijk", {{7}, {9}, {40}}},
-    {"i,ij,j->", {{37}, {37, 41}, {41}}},
-    {"ij,ij,kj->ik", {{11, 600}, {11, 600}, {35, 600}}},
-    {"ij,jk,kl,lm->im", {{6, 7}, {7, 8}, {8, 9}, {9, 33}}},
-    {"...i,...ij,kj->k...", {{3, 7}, {3, 7, 9}, {40, 9}}},
-    {"ii,ij,jk->ik", {{8, 8}, {8, 12}, {12, 17}}},
-    {"ab,bc,cd,de,ef->af", {{5, 2}, {2, 3}, {3, 2}, {2, 3}, {3, 21}}},
-    {"ij,jk,kl->il", {{1, 18}, {18, 22}, {22, 30}}},
-    {"ij,jk,kl->il", {{9, 5}, {5, 1}, {1, 30}}},
-    {"ij,jk,kl->il", {{140, 3}, {3, 200}, {200, 5}}},  // several blocks of rows and of depth
+    {"ij,jk->ki", {{20, 18}, {18, 22}}},
+    {"ij,jk->ijk", {{9, 4}, {4, 25}}},
+    {"bij,bjk->bik", {{2, 9, 40}, {2, 40, 21}}},
+    {"i,j->ij", {{7}, {40}}},
+    {"ij,kj->ik", {{11, 600}, {35, 600}}},
+    {"...ij,kj->k...", {{3, 7, 9}, {40, 9}}},
+    {"ii,ij->ij", {{8, 8}, {8, 12}}},
+    {"ij,jk->ik", {{9, 5}, {1, 30}}},
+    {"ij,jk->ik", {{140, 600}, {600, 205}}},  // several blocks of rows, of columns and of depth
+    {"ijl,jkl->ik", {{9, 5, 3}, {5, 30, 3}}},
 };
 
-TEST(EqualityEinsum, OfSeveralOperands) {
+TEST(EqualityEinsum, OfTwoOperands) {
   for (const EinsumCase& c : kEquations) {
     for (const Values values : {Values::kPlain, Values::kSpecial, Values::kTiny}) {
       SCOPED_TRACE(c.equation);
