@@ -114,6 +114,10 @@ template <class F>
 void in_pieces(const Call& call, ThreadPool& threads, std::int64_t count, std::int64_t piece,
                const F& f) {
   piece = std::max<std::int64_t>(piece, 1);
+  if (count <= piece) {  // no copy of a call, and of its types, for a node of a few elements
+    if (count > 0) f(call, std::int64_t{0}, count);
+    return;
+  }
   threads.run((count + piece - 1) / piece, [&](std::int64_t i) {
     Call own = call;
     own.pulse = Pulse(&threads);

@@ -261,7 +261,9 @@ class Maker {
     const auto& types = call.outputs;
     const graph::Work work = graph::work_of(*op, call);
     made_.bytes = work.bytes;
-    if (op->kind == kernels::Kind::kDotProduct) made_.product_ops = work.ops;
+    // An Einsum of several operands is run in pairs (graph/onnx/einsum_pairs.hpp): unlike this.
+    const bool is_one_product = made_.op != "Einsum" || inputs.size() <= 2;
+    if (op->kind == kernels::Kind::kDotProduct && is_one_product) made_.product_ops = work.ops;
     for (std::size_t i = 0; i < last_outputs_.size(); ++i) {
       auto& declared = declare(*graph().add_output(), last_outputs_[i], types[i].dtype);
       declared.mutable_shape();
