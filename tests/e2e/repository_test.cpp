@@ -105,6 +105,12 @@ TEST_F(ModelRepository, WhoHasNoTokenIsTheAccountThatTheOperatorNamed) {
   EXPECT_THAT(refused.error().message, HasSubstr("has not the scope 'models'"));
   EXPECT_THAT(nobody.receipt(answer->receipt).error().message,
               HasSubstr("has not the scope 'receipts'"));
+  // What is kept for the account, others' inputs too, is not for everybody.
+  const std::string kept = "/v1/rollouts";
+  for (const std::string& path : {kept, kept + "/1", kept + "/1/record", kept + "/1/steps/1"})
+    EXPECT_THAT(nobody.get_json(path).error().message, HasSubstr("a token is needed")) << path;
+  EXPECT_THAT(nobody.post(kept, "application/json", {}).error().message,
+              HasSubstr("a token is needed"));
 }
 
 // Whatever it is called: strangers are no operators.

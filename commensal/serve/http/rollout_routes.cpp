@@ -152,13 +152,14 @@ Response answer_audit(Gateway& gateway, const Call& call) {
 constexpr std::int64_t kSmall = limits::kHttpSmallBodyBytesMax;
 constexpr std::int64_t kLarge = limits::kHttpBodyBytesMax;
 
+// A rollout is kept for its account, inputs and all: not for everybody who may ask by it.
 constexpr Route kRoutes[] = {
-    {"POST", "/v1/rollouts", Auth::kAccount, Scope::kInfer, kLarge, create_rollout, true},
-    {"GET", "/v1/rollouts", Auth::kAccount, Scope::kInfer, kSmall, on_loop<list_rollouts>},
-    {"GET", "/v1/rollouts/{rollout}", Auth::kAccount, Scope::kInfer, kSmall, show_rollout},
-    {"GET", "/v1/rollouts/{rollout}/record", Auth::kAccount, Scope::kInfer, kSmall,
+    {"POST", "/v1/rollouts", Auth::kToken, Scope::kInfer, kLarge, create_rollout, true},
+    {"GET", "/v1/rollouts", Auth::kToken, Scope::kInfer, kSmall, on_loop<list_rollouts>},
+    {"GET", "/v1/rollouts/{rollout}", Auth::kToken, Scope::kInfer, kSmall, show_rollout},
+    {"GET", "/v1/rollouts/{rollout}/record", Auth::kToken, Scope::kInfer, kSmall,
      on_loop<show_record>},
-    {"GET", "/v1/rollouts/{rollout}/steps/{step}", Auth::kAccount, Scope::kInfer, kSmall,
+    {"GET", "/v1/rollouts/{rollout}/steps/{step}", Auth::kToken, Scope::kInfer, kSmall,
      on_loop<show_step>},
     {"POST", "/v1/audits", Auth::kAuditor, Scope::kAudits, kSmall, on_loop<take_audit>},
     {"POST", "/v1/audits/{receipt}", Auth::kAuditor, Scope::kAudits, kSmall, on_loop<answer_audit>},

@@ -138,7 +138,7 @@ void admit(const Services& services, const Credentials& credentials, Auth auth,
     return done({});
   }
   const std::string& anonymous = services.serving.options.anonymous;
-  if (credentials.authorization.empty() && !anonymous.empty()) {
+  if (credentials.authorization.empty() && !anonymous.empty() && auth != Auth::kToken) {
     return services.turns->post(
         anonymous, [&services, auth, scope, asker = std::move(asker), done = std::move(done)] {
           const std::string& name = services.serving.options.anonymous;

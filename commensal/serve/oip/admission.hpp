@@ -14,7 +14,8 @@ namespace commensal::oip {
 enum class Auth : std::uint8_t {
   kNone,      // the token is not looked at
   kOptional,  // a token, if there is one, shows more
-  kAccount,
+  kAccount,   // or, where the operator has named one for them, who shows no token
+  kToken,     // an account's token
   kAuditor,  // or an operator
   kOperator,
 };
