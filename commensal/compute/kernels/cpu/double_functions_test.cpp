@@ -62,7 +62,9 @@ Tensor doubles_of_all_kinds(const Shape& shape, std::uint64_t seed) {
 }
 
 TEST(EqualityDoubleFunctions, OfOne) {
-  for (const std::string_view name : {"Exp", "Log", "Tanh", "Sigmoid", "Sqrt", "Sin", "Cos"}) {
+  for (const std::string_view name :
+       {"Abs", "Ceil", "Cos", "Exp", "Floor", "Log", "Neg", "Reciprocal", "Relu", "Round",
+        "Sigmoid", "Sin", "Sqrt", "Tanh"}) {
     for (const std::int64_t count : {1, 7, 8, 9, 31, 30011}) {
       SCOPED_TRACE(fmt::format("{} {}", name, count));
       expect_equal_to_ref({.name = name,

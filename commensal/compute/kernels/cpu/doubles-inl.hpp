@@ -175,9 +175,6 @@ struct Tanh64 {
     return with_sign_of(x, hn::IfThenElse(hn::Gt(a, all(22.0)), all(1.0), y));
   }
 };
-struct Sqrt64 {
-  static HWY_INLINE VD of(VD x) { return hn::Sqrt(x); }
-};
 
 // sin and cos.
 HWY_INLINE VD alternating_tail(VD z, int first) {

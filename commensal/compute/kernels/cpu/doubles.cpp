@@ -10,6 +10,7 @@
 #include <commensal/compute/kernels/cpu/doubles-inl.hpp>
 #include <commensal/compute/kernels/cpu/doubles.hpp>
 #include <commensal/compute/kernels/cpu/extremes-inl.hpp>
+#include <commensal/compute/kernels/cpu/plain-inl.hpp>
 #include <commensal/compute/kernels/math/binary64.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -105,12 +106,19 @@ void subtract_doubles(const double* x, double shift, double by, double* y, std::
 constexpr DoubleKernels make_double_kernels() {
   DoubleKernels made;
   const auto set = [&](Unary what, auto fn) { made.unary[static_cast<std::size_t>(what)] = fn; };
+  set(Unary::kAbs, unary_doubles<Abs>);
+  set(Unary::kCeil, unary_doubles<Ceil>);
   set(Unary::kCos, unary_doubles<Wave64<1>>);
   set(Unary::kExp, unary_doubles<Exp64>);
+  set(Unary::kFloor, unary_doubles<Floor>);
   set(Unary::kLog, unary_doubles<Log64>);
+  set(Unary::kNeg, unary_doubles<Neg>);
+  set(Unary::kReciprocal, unary_doubles<Reciprocal>);
+  set(Unary::kRelu, unary_doubles<Relu>);
+  set(Unary::kRound, unary_doubles<Round>);
   set(Unary::kSigmoid, unary_doubles<Sigmoid64>);
   set(Unary::kSin, unary_doubles<Wave64<0>>);
-  set(Unary::kSqrt, unary_doubles<Sqrt64>);
+  set(Unary::kSqrt, unary_doubles<Sqrt>);
   set(Unary::kTanh, unary_doubles<Tanh64>);
   made.pow = pow_doubles;
   made.largest = largest_of_doubles;

@@ -6,8 +6,8 @@
 
 namespace commensal::kernels::cpu {
 
-/// The functions of math/binary64.hpp, a vector at a time, and what is made of them. NaNs are
-/// canonical. Thread-safety: pure functions of their arguments.
+/// The functions of math/binary64.hpp and plain ones, a vector at a time, and what is made of them.
+/// NaNs are canonical. Thread-safety: pure functions of their arguments.
 struct DoubleKernels {
   /// y[i] = f(x[i]); y may be x. By Unary; null: there are only plain loops.
   std::array<void (*)(const double* x, double* y, std::int64_t count), kUnaries> unary{};

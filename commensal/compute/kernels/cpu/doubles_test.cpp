@@ -88,6 +88,39 @@ TEST(EqualityDoubles, Gemm) {
   }
 }
 
+TEST(EqualityDoubles, Reductions) {
+  const Shape shapes[] = {{300, 70},    {70, 300},  {3, 5, 7, 41}, {1, 5000}, {5000, 1},
+                          {2, 40, 257}, {33, 1025}, {1},           {17, 64}};
+  for (const std::string_view name :
+       {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum",
+        "ReduceSumSquare", "ArgMax", "ArgMin"}) {
+    const bool is_place = name.starts_with("Arg");
+    for (const Shape& shape : shapes) {
+      for (const Values values : kAllValues) {
+        Case test{.name = name,
+                  .opset = 12,
+                  .attributes = {},
+                  .inputs = {doubles(shape, 7, values)},
+                  .constants = {}};
+        for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
+          SCOPED_TRACE(fmt::format("{} {} {}", name, shape.text(), axis));
+          if (is_place) {
+            test.attributes.set("axis", axis);
+          } else {
+            test.attributes.set("axes", Ints{axis});
+          }
+          expect_equal_to_ref(test);
+        }
+        if (is_place || shape.rank() < 4) continue;
+        for (const Ints& axes : {Ints{0, 2}, Ints{1, 3}, Ints{2, 3}, Ints{0, 1, 2, 3}}) {
+          test.attributes.set("axes", axes);
+          expect_equal_to_ref(test);
+        }
+      }
+    }
+  }
+}
+
 struct Pooling {
   Shape shape;
   Ints kernel, strides, pads, dilations;
@@ -162,6 +195,16 @@ void check_extremes(const Make& make) {
     }
     expect_equal_to_ref(
         {.name = name, .attributes = {}, .inputs = {make(Shape{5}, 1)}, .constants = {}});
+  }
+  for (const std::int64_t count : {0, 1, 17, 40000}) {
+    for (std::uint64_t seed = 1; seed < 8; ++seed) {  // bounds in either order
+      const Tensor x = make(Shape{count}, seed), low = make(Shape{}, seed + 1),
+                   high = make(Shape{1}, seed + 2), none;
+      for (const auto& inputs : std::vector<std::vector<Tensor>>{
+               {x, low, high}, {x, low}, {x, none, high}, {x, none, low}}) {
+        expect_equal_to_ref({.name = "Clip", .attributes = {}, .inputs = inputs, .constants = {}});
+      }
+    }
   }
 }
 

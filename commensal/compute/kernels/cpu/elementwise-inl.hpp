@@ -12,6 +12,7 @@
 #include <commensal/compute/kernels/cpu/angles-inl.hpp>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/math-inl.hpp>
+#include <commensal/compute/kernels/cpu/plain-inl.hpp>
 #include <commensal/compute/kernels/cpu/special-inl.hpp>
 #include <commensal/compute/kernels/cpu/vector-inl.hpp>
 
@@ -21,12 +22,6 @@ namespace commensal::kernels::cpu::HWY_NAMESPACE {
 
 using L = HighwayLanes;
 
-struct Abs {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Abs(x); }
-};
-struct Ceil {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Ceil(x); }
-};
 struct Clip {
   static HWY_INLINE V of(V x, const UnaryParameters& p) {
     const V above_low = function::maximum<L>(x, hn::Set(kFloats, p.first));
@@ -44,9 +39,6 @@ struct Exp {
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
     return exp_of<L>(x);
   }
-};
-struct Floor {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Floor(x); }
 };
 struct Gelu {  // in the order of ref/gelu.cpp
   static HWY_INLINE V of(V x, const UnaryParameters&) {
@@ -91,9 +83,6 @@ struct LeakyRelu {
 struct Log {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::log<L>(x); }
 };
-struct Neg {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return L::neg(x); }
-};
 struct Normalise {
   static HWY_INLINE V of(V x, const UnaryParameters& p) {
     return hn::MulAdd(hn::Sub(x, hn::Set(kFloats, p.first)), hn::Set(kFloats, p.second),
@@ -106,15 +95,6 @@ struct PowOf2 {
     return pow_of_2<L>(x);
   }
 };
-struct Reciprocal {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Div(hn::Set(kFloats, 1.0f), x); }
-};
-struct Relu {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return function::relu<L>(x); }
-};
-struct Round {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Round(x); }
-};
 struct Sigmoid {
   template <class L>
   static HWY_INLINE typename L::V of(typename L::V x, const UnaryParameters&) {
@@ -123,9 +103,6 @@ struct Sigmoid {
 };
 struct Softplus {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return function::softplus<L>(x); }
-};
-struct Sqrt {
-  static HWY_INLINE V of(V x, const UnaryParameters&) { return hn::Sqrt(x); }
 };
 struct Store {
   static HWY_INLINE V of(V x, const UnaryParameters&) { return x; }

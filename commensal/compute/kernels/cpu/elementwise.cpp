@@ -197,7 +197,10 @@ core::Result<float> bound(const Call& call, std::string_view name, int input, fl
 }  // namespace
 
 core::Result<void> clip(const Call& call, Outputs outputs, Workspace& ws) {
-  if (!is_single(call.in(0).dtype())) return ref::kClip.best()(call, outputs, ws);
+  if (!is_single(call.in(0).dtype())) {
+    if (clip_between(call, outputs[0], ws)) return {};
+    return ref::kClip.best()(call, outputs, ws);
+  }
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   COMMENSAL_ASSIGN(const float low, bound(call, "min", 1, -kInfinity));
   COMMENSAL_ASSIGN(const float high, bound(call, "max", 2, kInfinity));

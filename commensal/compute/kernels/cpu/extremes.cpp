@@ -7,8 +7,11 @@
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
+#include <array>
 #include <commensal/compute/kernels/cpu/extremes-inl.hpp>
 #include <commensal/compute/kernels/cpu/extremes.hpp>
+#include <commensal/compute/kernels/cpu/lanes.hpp>
+#include <cstring>
 #include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
@@ -267,6 +270,35 @@ const cpu::WindowKernels<double>& cpu::window_kernels_for<double>(Isa isa) {
 
 void cpu::placed_maxima(Isa isa, const PlacedWindows& row) {
   COMMENSAL_OF_ISA(isa, placed_windows(row));
+}
+
+bool cpu::clip_between(const Call& call, Tensor& output, Workspace& ws) {
+  const Tensor& x = call.in(0);
+  const ExtremeFn larger = larger_for(ws.isa, x.dtype());
+  const ExtremeFn smaller = smaller_for(ws.isa, x.dtype());
+  const std::array<bool, 2> has = {call.has(1), call.has(2)};
+  if (larger == nullptr || call.opset < 11 || !(has[0] || has[1])) return false;
+  const std::int64_t size = tensor::traits(x.dtype()).size, count = output.elements();
+  constexpr std::int64_t kTask = 16384, kPart = 1024;  // parts stay in the first cache
+  std::array<std::uint64_t, 2> bounds{};  // copies: the output may be in the place of one
+  for (int i = 0; i < 2; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (has[at])
+      std::memcpy(&bounds[at], call.in(i + 1).bytes().data(), call.in(i + 1).bytes().size());
+  }
+  const std::uint8_t* const from = x.bytes().data();
+  std::uint8_t* const to = output.mutable_bytes().data();
+  ws.threads.run(ceil_div(count, kTask), [&](std::int64_t task) {
+    const std::int64_t end = std::min(count, (task + 1) * kTask);
+    for (std::int64_t i = task * kTask; i < end; i += kPart) {
+      const std::int64_t length = std::min(kPart, end - i);
+      const std::uint8_t* const a = from + i * size;
+      std::uint8_t* const y = to + i * size;
+      if (has[0]) larger(a, 1, &bounds[0], 0, y, length);
+      if (has[1]) smaller(has[0] ? y : a, 1, &bounds[1], 0, y, length);
+    }
+  });
+  return true;
 }
 
 }  // namespace commensal::kernels

@@ -14,6 +14,8 @@ using ExtremeFn = void (*)(const void* a, int a_step, const void* b, int b_step,
 /// Of integers and of doubles; null: of none other.
 ExtremeFn larger_for(Isa isa, tensor::DType dtype);
 ExtremeFn smaller_for(Isa isa, tensor::DType dtype);
+/// Clip by these, between bounds that are inputs; false: there are only plain loops.
+bool clip_between(const Call& call, Tensor& output, Workspace& ws);
 
 template <class T>
 using OrderKey = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;

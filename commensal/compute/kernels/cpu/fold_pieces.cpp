@@ -5,7 +5,7 @@ namespace commensal::kernels::cpu {
 
 FoldPieces::FoldPieces(const ref::Folding& folding, Isa isa)
     : layout_(folding),
-      kernels_(fold_kernels_for(isa)),
+      isa_(isa),
       outputs_(folding.kept.elements()),
       elements_(folding.count()),
       width_(std::clamp<std::int64_t>((1 << 22) / elements_ / 16 * 16, 16, kAcross)) {}
@@ -17,45 +17,55 @@ bool FoldPieces::suit(const ref::Folding& folding) {
   return last < 0 || folding.kept[last] == 1 || folding.count() <= (1 << 18);
 }
 
-void FoldPieces::fold(Pulse& pulse, Fold fold, const float* x, const Piece& piece,
-                      const float* shift, float* y) const {
-  const FoldKernel& kernel = kernels_.of(fold);
+template <class T>
+void FoldPieces::fold(Pulse& pulse, Fold fold, const T* x, const Piece& piece,
+                      const std::type_identity_t<T>* shift, T* y) const {
+  const FoldKernelOf<T>& kernel = fold_kernels_for<T>(isa_).of(fold);
   if (across()) {
     kernel.columns(x + piece.base, layout_.runs().data(),
                    static_cast<std::int64_t>(layout_.runs().size()), shift, y, piece.count);
     pulse(elements_ * piece.count / 4);
     return;
   }
-  std::array<float, FoldKernel::kLanes> lanes;
+  std::array<T, FoldKernel::kLanes> lanes;
   bool begin = true;
-  for_row(pulse, x + piece.base, [&](const float* from, std::int64_t count) {
+  for_row(pulse, x + piece.base, [&](const T* from, std::int64_t count) {
     kernel.row(from, count, shift, begin, lanes.data());
     begin = false;
   });
   *y = kernel.total(lanes.data());
 }
 
-void FoldPieces::places(Pulse& pulse, bool largest, const float* x, const Piece& piece,
+template <class T>
+void FoldPieces::places(Pulse& pulse, bool largest, const T* x, const Piece& piece,
                         std::int64_t* where) const {
-  const float* const from = x + piece.base;
+  const FoldKernelsOf<T>& kernels = fold_kernels_for<T>(isa_);
+  const T* const from = x + piece.base;
   if (across()) {
-    (largest ? kernels_.where_largest : kernels_.where_smallest)(
+    (largest ? kernels.where_largest : kernels.where_smallest)(
         from, layout_.runs().data(), static_cast<std::int64_t>(layout_.runs().size()), where,
         piece.count);
     pulse(elements_ * piece.count / 4);
     return;
   }
-  float best = 0;
+  T best = 0;
   fold(pulse, largest ? Fold::kMaximum : Fold::kMinimum, x, piece, nullptr, &best);
   std::int64_t at = 0;
   while (at < elements_) {
     const std::int64_t part = std::min<std::int64_t>(1 << 14, elements_ - at);
-    const std::int64_t found = kernels_.find(from + at, part, best);
+    const std::int64_t found = kernels.find(from + at, part, best);
     at += found;
     if (found < part) break;
     pulse(part);
   }
   *where = at;
 }
+
+template void FoldPieces::fold(Pulse&, Fold, const float*, const Piece&, const float*,
+                               float*) const;
+template void FoldPieces::fold(Pulse&, Fold, const double*, const Piece&, const double*,
+                               double*) const;
+template void FoldPieces::places(Pulse&, bool, const float*, const Piece&, std::int64_t*) const;
+template void FoldPieces::places(Pulse&, bool, const double*, const Piece&, std::int64_t*) const;
 
 }  // namespace commensal::kernels::cpu

@@ -3,11 +3,12 @@
 
 #include <commensal/compute/kernels/cpu/folds.hpp>
 #include <commensal/compute/kernels/ref/fold_rows.hpp>
+#include <type_traits>
 
 namespace commensal::kernels::cpu {
 
-/// A reduction of binary32 cut into pieces: an output whose elements lie in runs (a row), or
-/// neighbours whose elements lie side by side (columns).
+/// A reduction of floats or doubles cut into pieces: an output whose elements lie in runs (a row),
+/// or neighbours whose elements lie side by side (columns).
 class FoldPieces {
  public:
   static constexpr std::int64_t kAcross = 256;  // columns of a piece at most
@@ -48,21 +49,23 @@ class FoldPieces {
   }
 
   /// y[i] of output i of the piece, by shift[i] where the fold has one.
-  void fold(Pulse& pulse, Fold fold, const float* x, const Piece& piece, const float* shift,
-            float* y) const;
+  template <class T>
+  void fold(Pulse& pulse, Fold fold, const T* x, const Piece& piece,
+            const std::type_identity_t<T>* shift, T* y) const;
   /// Positions of the first largest or smallest. One axis is folded.
-  void places(Pulse& pulse, bool largest, const float* x, const Piece& piece,
+  template <class T>
+  void places(Pulse& pulse, bool largest, const T* x, const Piece& piece,
               std::int64_t* where) const;
 
   /// Calls f(from, count) for the elements of a row, in order, multiples of kRow but for the last.
-  template <class F>
-  void for_row(Pulse& pulse, const float* x, const F& f) const {
+  template <class T, class F>
+  void for_row(Pulse& pulse, const T* x, const F& f) const {
     if (layout_.runs().size() == 1 || layout_.run() % kRow == 0) {
       layout_.for_row(pulse, 0,
                       [&](std::int64_t, std::int64_t at, std::int64_t count) { f(x + at, count); });
       return;
     }
-    std::array<float, kRow> together;
+    std::array<T, kRow> together;
     std::int64_t have = 0;
     layout_.for_row(pulse, 0, [&](std::int64_t, std::int64_t at, std::int64_t count) {
       for (std::int64_t i = 0; i < count;) {
@@ -80,7 +83,7 @@ class FoldPieces {
 
  private:
   ref::FoldLayout layout_;
-  const FoldKernels& kernels_;
+  Isa isa_;
   std::int64_t outputs_ = 0, elements_ = 0;  // elements: of one output
   std::int64_t width_ = kAcross;             // columns of a piece
 };

@@ -21,63 +21,91 @@ namespace commensal::kernels::cpu::HWY_NAMESPACE {
 inline constexpr int kAbreast = 4;  // vectors of columns at a time
 
 struct Itself {
-  static HWY_INLINE V of(V x, V) { return x; }
+  template <class X>
+  static HWY_INLINE X of(X x, X) {
+    return x;
+  }
 };
 struct Magnitude {
-  static HWY_INLINE V of(V x, V) { return hn::Abs(x); }
+  template <class X>
+  static HWY_INLINE X of(X x, X) {
+    return hn::Abs(x);
+  }
 };
 struct Square {
-  static HWY_INLINE V of(V x, V) { return hn::Mul(x, x); }
+  template <class X>
+  static HWY_INLINE X of(X x, X) {
+    return hn::Mul(x, x);
+  }
 };
 struct Deviation {
-  static HWY_INLINE V of(V x, V shift) {
-    const V d = hn::Sub(x, shift);
+  template <class X>
+  static HWY_INLINE X of(X x, X shift) {
+    const X d = hn::Sub(x, shift);
     return hn::Mul(d, d);
   }
 };
 
-template <class Term>
-void sum_row(const float* x, std::int64_t count, const float* shift, bool begin, float* lanes) {
-  const V by = shift == nullptr ? hn::Zero(kFloats) : hn::Set(kFloats, *shift);
-  V acc[kSumVectors];
-  for (int v = 0; v < kSumVectors; ++v) {
-    acc[v] = begin ? absent() : hn::LoadU(kFloats, lanes + v * kLanes);
+template <class T>
+HWY_INLINE auto first_lanes(int count) {
+  return hn::FirstN(LanesOf<T>(), static_cast<std::size_t>(count));
+}
+
+template <class T, class Term>
+void sum_row(const T* x, std::int64_t count, const T* shift, bool begin, T* lanes) {
+  constexpr LanesOf<T> d;
+  constexpr int kOne = kLanesOf<T>, kVectors = kSumVectorsOf<T>;
+  const auto by = shift == nullptr ? hn::Zero(d) : hn::Set(d, *shift);
+  VectorOf<T> acc[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    acc[v] = begin ? absent<T>() : hn::LoadU(d, lanes + v * kOne);
   }
   for (; count >= kSumLanes; count -= kSumLanes, x += kSumLanes) {
     COMMENSAL_UNROLL
-    for (int v = 0; v < kSumVectors; ++v) {
-      acc[v] = hn::Add(acc[v], Term::of(hn::LoadU(kFloats, x + v * kLanes), by));
+    for (int v = 0; v < kVectors; ++v) {
+      acc[v] = hn::Add(acc[v], Term::of(hn::LoadU(d, x + v * kOne), by));
     }
   }
-  for (int v = 0; v < kSumVectors && count > v * kLanes; ++v) {
-    const auto rest = static_cast<int>(std::min<std::int64_t>(count - v * kLanes, kLanes));
-    const V term = Term::of(load_first(rest, x + v * kLanes), by);
-    acc[v] = hn::Add(acc[v], hn::IfThenElse(first(rest), term, absent()));
+  for (int v = 0; v < kVectors && count > v * kOne; ++v) {
+    const auto rest = static_cast<int>(std::min<std::int64_t>(count - v * kOne, kOne));
+    const auto term = Term::of(load_first(rest, x + v * kOne), by);
+    acc[v] = hn::Add(acc[v], hn::IfThenElse(first_lanes<T>(rest), term, absent<T>()));
   }
-  for (int v = 0; v < kSumVectors; ++v) hn::StoreU(acc[v], kFloats, lanes + v * kLanes);
+  for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[v], d, lanes + v * kOne);
 }
-inline float sum_total(const float* lanes) {
-  V acc[kSumVectors];
-  for (int v = 0; v < kSumVectors; ++v) acc[v] = hn::LoadU(kFloats, lanes + v * kLanes);
-  const float total = tree_of_vectors(acc);
-  return total != total ? std::numeric_limits<float>::quiet_NaN() : total;
+template <class T>
+T sum_total(const T* lanes) {
+  VectorOf<T> acc[kSumVectorsOf<T>];
+  for (int v = 0; v < kSumVectorsOf<T>; ++v) {
+    acc[v] = hn::LoadU(LanesOf<T>(), lanes + v * kLanesOf<T>);
+  }
+  const T total = tree_of_vectors<T>(acc);
+  return total != total ? std::numeric_limits<T>::quiet_NaN() : total;
 }
 
 /// Whole vectors of columns, or the first `rest` of one.
-template <int kVectors>
-HWY_INLINE V column_at(const float* x, int v, int rest) {
-  if constexpr (kVectors > 1) return hn::LoadU(kFloats, x + v * kLanes);
+template <int kVectors, class T>
+HWY_INLINE VectorOf<T> column_at(const T* x, int v, int rest) {
+  if constexpr (kVectors > 1) return hn::LoadU(LanesOf<T>(), x + v * kLanesOf<T>);
   return load_first(rest, x);
+}
+template <int kVectors, class T>
+HWY_INLINE void store_columns(VectorOf<T> made, T* y, int v, int rest) {
+  if constexpr (kVectors > 1) {
+    hn::StoreU(made, LanesOf<T>(), y + v * kLanesOf<T>);
+  } else {
+    store_first(rest, made, y);
+  }
 }
 
 /// One lane after another, in the order in which their tree wants them: what waits for its
 /// neighbour is kept by level.
-template <class Term, int kVectors>
-HWY_INLINE void sum_some(const float* x, const std::int64_t* rows, std::int64_t count,
-                         const float* shift, float* y, int rest) {
-  V by[kVectors], waiting[5][kVectors], acc[kVectors];
+template <class Term, int kVectors, class T>
+HWY_INLINE void sum_some(const T* x, const std::int64_t* rows, std::int64_t count, const T* shift,
+                         T* y, int rest) {
+  VectorOf<T> by[kVectors], waiting[5][kVectors], acc[kVectors];
   for (int v = 0; v < kVectors; ++v) {
-    by[v] = shift == nullptr ? hn::Zero(kFloats) : column_at<kVectors>(shift, v, rest);
+    by[v] = shift == nullptr ? hn::Zero(LanesOf<T>()) : column_at<kVectors>(shift, v, rest);
   }
   // Of few elements only the first lanes hold any: what the others would add changes nothing.
   int bits = 5;
@@ -86,7 +114,7 @@ HWY_INLINE void sum_some(const float* x, const std::int64_t* rows, std::int64_t 
     const int reversed = (i & 1) << 4 | (i & 2) << 2 | (i & 4) | (i & 8) >> 2 | (i & 16) >> 4;
     const int lane = reversed >> (5 - bits);
     COMMENSAL_UNROLL
-    for (int v = 0; v < kVectors; ++v) acc[v] = absent();
+    for (int v = 0; v < kVectors; ++v) acc[v] = absent<T>();
     for (std::int64_t p = lane; p < count; p += kSumLanes) {
       COMMENSAL_UNROLL
       for (int v = 0; v < kVectors; ++v) {
@@ -103,66 +131,66 @@ HWY_INLINE void sum_some(const float* x, const std::int64_t* rows, std::int64_t 
   }
   COMMENSAL_UNROLL
   for (int v = 0; v < kVectors; ++v) {
-    const V total = canonical(hn::Add(acc[v], hn::Zero(kFloats)));
-    if constexpr (kVectors > 1) {
-      hn::StoreU(total, kFloats, y + v * kLanes);
-    } else {
-      store_first(rest, total, y);
-    }
+    const auto total = canonical(hn::Add(acc[v], hn::Zero(LanesOf<T>())));
+    store_columns<kVectors>(total, y, v, rest);
   }
 }
-template <class Term>
-void sum_columns(const float* x, const std::int64_t* rows, std::int64_t count, const float* shift,
-                 float* y, std::int64_t columns) {
+template <class T, class Term>
+void sum_columns(const T* x, const std::int64_t* rows, std::int64_t count, const T* shift, T* y,
+                 std::int64_t columns) {
+  constexpr int kOne = kLanesOf<T>;
   std::int64_t i = 0;
   const auto by = [&] { return shift == nullptr ? nullptr : shift + i; };
-  for (; i + kAbreast * kLanes <= columns; i += kAbreast * kLanes) {
-    sum_some<Term, kAbreast>(x + i, rows, count, by(), y + i, kLanes);
+  for (; i + kAbreast * kOne <= columns; i += kAbreast * kOne) {
+    sum_some<Term, kAbreast>(x + i, rows, count, by(), y + i, kOne);
   }
-  for (; i < columns; i += kLanes) {
+  for (; i < columns; i += kOne) {
     sum_some<Term, 1>(x + i, rows, count, by(), y + i,
-                      static_cast<int>(std::min<std::int64_t>(columns - i, kLanes)));
+                      static_cast<int>(std::min<std::int64_t>(columns - i, kOne)));
   }
 }
 
-template <bool kMost>
-void extreme_row(const float* x, std::int64_t count, const float*, bool begin, float* lanes) {
-  using O = Order<float, kMost>;
-  const typename O::Integers d;
-  typename O::I best[kSumVectors];
-  for (int v = 0; v < kSumVectors; ++v) {
-    best[v] = begin ? O::start() : hn::BitCast(d, hn::LoadU(kFloats, lanes + v * kLanes));
+template <class T, bool kMost>
+void extreme_row(const T* x, std::int64_t count, const T*, bool begin, T* lanes) {
+  using O = Order<T, kMost>;
+  constexpr typename O::Integers d;
+  constexpr LanesOf<T> values;
+  constexpr int kOne = kLanesOf<T>, kVectors = kSumVectorsOf<T>;
+  typename O::I best[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    best[v] = begin ? O::start() : hn::BitCast(d, hn::LoadU(values, lanes + v * kOne));
   }
   for (; count >= kSumLanes; count -= kSumLanes, x += kSumLanes) {
     COMMENSAL_UNROLL
-    for (int v = 0; v < kSumVectors; ++v) {
-      best[v] = O::better(best[v], O::key(hn::LoadU(kFloats, x + v * kLanes)));
+    for (int v = 0; v < kVectors; ++v) {
+      best[v] = O::better(best[v], O::key(hn::LoadU(values, x + v * kOne)));
     }
   }
-  for (int v = 0; v < kSumVectors && count > v * kLanes; ++v) {
-    const auto rest = static_cast<int>(std::min<std::int64_t>(count - v * kLanes, kLanes));
-    const auto key = O::key(load_first(rest, x + v * kLanes));
-    best[v] = hn::IfThenElse(hn::RebindMask(d, first(rest)), O::better(best[v], key), best[v]);
+  for (int v = 0; v < kVectors && count > v * kOne; ++v) {
+    const auto rest = static_cast<int>(std::min<std::int64_t>(count - v * kOne, kOne));
+    const auto key = O::key(load_first(rest, x + v * kOne));
+    best[v] =
+        hn::IfThenElse(hn::RebindMask(d, first_lanes<T>(rest)), O::better(best[v], key), best[v]);
   }
-  for (int v = 0; v < kSumVectors; ++v) {
-    hn::StoreU(hn::BitCast(kFloats, best[v]), kFloats, lanes + v * kLanes);
+  for (int v = 0; v < kVectors; ++v) {
+    hn::StoreU(hn::BitCast(values, best[v]), values, lanes + v * kOne);
   }
 }
-template <bool kMost>
-float extreme_total(const float* lanes) {
-  using O = Order<float, kMost>;
-  const typename O::Integers d;
+template <class T, bool kMost>
+T extreme_total(const T* lanes) {
+  using O = Order<T, kMost>;
+  constexpr typename O::Integers d;
   auto best = O::start();
-  for (int v = 0; v < kSumVectors; ++v) {
-    best = O::better(best, hn::BitCast(d, hn::LoadU(kFloats, lanes + v * kLanes)));
+  for (int v = 0; v < kSumVectorsOf<T>; ++v) {
+    best = O::better(best, hn::BitCast(d, hn::LoadU(LanesOf<T>(), lanes + v * kLanesOf<T>)));
   }
   best = kMost ? hn::MaxOfLanes(d, best) : hn::MinOfLanes(d, best);
   return hn::GetLane(O::value(best));
 }
-template <bool kMost, int kVectors>
-HWY_INLINE void extreme_some(const float* x, const std::int64_t* rows, std::int64_t count, float* y,
+template <bool kMost, int kVectors, class T>
+HWY_INLINE void extreme_some(const T* x, const std::int64_t* rows, std::int64_t count, T* y,
                              int rest) {
-  using O = Order<float, kMost>;
+  using O = Order<T, kMost>;
   typename O::I best[kVectors];
   for (auto& one : best) one = O::start();
   for (std::int64_t p = 0; p < count; ++p) {
@@ -172,57 +200,56 @@ HWY_INLINE void extreme_some(const float* x, const std::int64_t* rows, std::int6
     }
   }
   COMMENSAL_UNROLL
-  for (int v = 0; v < kVectors; ++v) {
-    if constexpr (kVectors > 1) {
-      hn::StoreU(O::value(best[v]), kFloats, y + v * kLanes);
-    } else {
-      store_first(rest, O::value(best[v]), y);
-    }
-  }
+  for (int v = 0; v < kVectors; ++v) store_columns<kVectors>(O::value(best[v]), y, v, rest);
 }
-template <bool kMost>
-void extreme_columns(const float* x, const std::int64_t* rows, std::int64_t count, const float*,
-                     float* y, std::int64_t columns) {
+template <class T, bool kMost>
+void extreme_columns(const T* x, const std::int64_t* rows, std::int64_t count, const T*, T* y,
+                     std::int64_t columns) {
+  constexpr int kOne = kLanesOf<T>;
   std::int64_t i = 0;
-  for (; i + kAbreast * kLanes <= columns; i += kAbreast * kLanes) {
-    extreme_some<kMost, kAbreast>(x + i, rows, count, y + i, kLanes);
+  for (; i + kAbreast * kOne <= columns; i += kAbreast * kOne) {
+    extreme_some<kMost, kAbreast>(x + i, rows, count, y + i, kOne);
   }
-  for (; i < columns; i += kLanes) {
+  for (; i < columns; i += kOne) {
     extreme_some<kMost, 1>(x + i, rows, count, y + i,
-                           static_cast<int>(std::min<std::int64_t>(columns - i, kLanes)));
+                           static_cast<int>(std::min<std::int64_t>(columns - i, kOne)));
   }
 }
 
-template <bool kMost>
-void places_of(const float* x, const std::int64_t* rows, std::int64_t count, std::int64_t* where,
+template <class T, bool kMost>
+void places_of(const T* x, const std::int64_t* rows, std::int64_t count, std::int64_t* where,
                std::int64_t columns) {
-  using O = Order<float, kMost>;
-  const typename O::Integers d;
-  for (std::int64_t i = 0; i < columns; i += kLanes) {
-    const auto rest = static_cast<int>(std::min<std::int64_t>(columns - i, kLanes));
+  using O = Order<T, kMost>;
+  using Key = typename O::Key;
+  constexpr typename O::Integers d;
+  constexpr int kOne = kLanesOf<T>;
+  for (std::int64_t i = 0; i < columns; i += kOne) {
+    const auto rest = static_cast<int>(std::min<std::int64_t>(columns - i, kOne));
     auto best = O::key(load_first(rest, x + rows[0] + i));
     auto at = hn::Zero(d);
     for (std::int64_t p = 1; p < count; ++p) {
       const auto key = O::key(load_first(rest, x + rows[p] + i));
-      at = hn::IfThenElse(O::is_better(key, best), hn::Set(d, static_cast<std::int32_t>(p)), at);
+      at = hn::IfThenElse(O::is_better(key, best), hn::Set(d, static_cast<Key>(p)), at);
       best = O::better(best, key);
     }
-    HWY_ALIGN std::int32_t lanes[kLanes];
+    HWY_ALIGN Key lanes[kOne];
     hn::Store(at, d, lanes);
     std::copy_n(lanes, rest, where + i);
   }
 }
 
-inline std::int64_t find_bits(const float* x, std::int64_t count, float value) {
-  const hn::RebindToSigned<Floats> d;
-  const auto wanted = hn::BitCast(d, hn::Set(kFloats, value));
+template <class T>
+std::int64_t find_bits(const T* x, std::int64_t count, T value) {
+  constexpr hn::RebindToSigned<LanesOf<T>> d;
+  constexpr int kOne = kLanesOf<T>;
+  const auto wanted = hn::BitCast(d, hn::Set(LanesOf<T>(), value));
   const bool any_nan = value != value;
-  for (std::int64_t i = 0; i < count; i += kLanes) {
-    const auto rest = static_cast<int>(std::min<std::int64_t>(count - i, kLanes));
-    const V one = load_first(rest, x + i);
+  for (std::int64_t i = 0; i < count; i += kOne) {
+    const auto rest = static_cast<int>(std::min<std::int64_t>(count - i, kOne));
+    const auto one = load_first(rest, x + i);
     const auto same =
         any_nan ? hn::RebindMask(d, hn::IsNaN(one)) : hn::Eq(hn::BitCast(d, one), wanted);
-    const auto found = hn::FindFirstTrue(d, hn::And(same, hn::RebindMask(d, first(rest))));
+    const auto found = hn::FindFirstTrue(d, hn::And(same, hn::RebindMask(d, first_lanes<T>(rest))));
     if (found >= 0) return i + found;
   }
   return count;
@@ -279,21 +306,26 @@ std::int64_t ahead(const float* x, std::int64_t at, std::int64_t end, Ahead& to)
   return end;
 }
 
-const FoldKernels& fold_kernels() {
-  static constexpr FoldKernels kKernels = {
-      {{{sum_row<Itself>, sum_total, sum_columns<Itself>},
-        {sum_row<Magnitude>, sum_total, sum_columns<Magnitude>},
-        {sum_row<Square>, sum_total, sum_columns<Square>},
-        {sum_row<Deviation>, sum_total, sum_columns<Deviation>},
-        {extreme_row<true>, extreme_total<true>, extreme_columns<true>},
-        {extreme_row<false>, extreme_total<false>, extreme_columns<false>}}},
-      find_bits,
-      places_of<true>,
-      places_of<false>,
-      ahead<true>,
-      ahead<false>};
-  return kKernels;
+template <class T>
+constexpr FoldKernelsOf<T> fold_kernels() {
+  return {{{{sum_row<T, Itself>, sum_total<T>, sum_columns<T, Itself>},
+            {sum_row<T, Magnitude>, sum_total<T>, sum_columns<T, Magnitude>},
+            {sum_row<T, Square>, sum_total<T>, sum_columns<T, Square>},
+            {sum_row<T, Deviation>, sum_total<T>, sum_columns<T, Deviation>},
+            {extreme_row<T, true>, extreme_total<T, true>, extreme_columns<T, true>},
+            {extreme_row<T, false>, extreme_total<T, false>, extreme_columns<T, false>}}},
+          find_bits<T>,
+          places_of<T, true>,
+          places_of<T, false>};
 }
+constexpr FoldKernels fold_kernels_of_floats() {
+  FoldKernels made = fold_kernels<float>();
+  made.ahead_of_largest = ahead<true>;
+  made.ahead_of_smallest = ahead<false>;
+  return made;
+}
+inline constexpr FoldKernels kFoldsOfFloats = fold_kernels_of_floats();
+inline constexpr FoldKernelsOf<double> kFoldsOfDoubles = fold_kernels<double>();
 
 #endif  // HWY_NATIVE_FMA
 }  // namespace commensal::kernels::cpu::HWY_NAMESPACE
@@ -302,8 +334,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace commensal::kernels {
 
-const cpu::FoldKernels& cpu::fold_kernels_for(Isa isa) {
-  return COMMENSAL_OF_ISA(isa, fold_kernels());
+template <>
+const cpu::FoldKernelsOf<float>& cpu::fold_kernels_for<float>(Isa isa) {
+  return COMMENSAL_OF_ISA(isa, kFoldsOfFloats);
+}
+template <>
+const cpu::FoldKernelsOf<double>& cpu::fold_kernels_for<double>(Isa isa) {
+  return COMMENSAL_OF_ISA(isa, kFoldsOfDoubles);
 }
 
 }  // namespace commensal::kernels

@@ -13,18 +13,19 @@ namespace commensal::kernels::cpu {
 enum class Fold { kSum, kSumOfMagnitudes, kSumOfSquares, kSumOfDeviations, kMaximum, kMinimum };
 inline constexpr std::size_t kFolds = 6;
 
-/// kSumOfDeviations: of (x - shift)^2.
-struct FoldKernel {
+/// kSumOfDeviations: of (x - shift)^2. T is float or double.
+template <class T>
+struct FoldKernelOf {
   static constexpr int kLanes = 32;
   /// Adds `count` elements, a multiple of 32 but for the last ones, to what `lanes` (32 words)
   /// holds; `begin`: it holds nothing yet.
-  void (*row)(const float* x, std::int64_t count, const float* shift, bool begin,
-              float* lanes) = nullptr;
-  float (*total)(const float* lanes) = nullptr;
+  void (*row)(const T* x, std::int64_t count, const T* shift, bool begin, T* lanes) = nullptr;
+  T (*total)(const T* lanes) = nullptr;
   /// y[i] of x[rows[p] + i] for p in [0, count), at least 1; shift[i] is that of column i.
-  void (*columns)(const float* x, const std::int64_t* rows, std::int64_t count, const float* shift,
-                  float* y, std::int64_t columns) = nullptr;
+  void (*columns)(const T* x, const std::int64_t* rows, std::int64_t count, const T* shift, T* y,
+                  std::int64_t columns) = nullptr;
 };
+using FoldKernel = FoldKernelOf<float>;
 
 /// Elements of a row that come before a bound, the largest (or the smallest) being the first. A
 /// rank is a whole number in that order: the less, the sooner. None has the greatest of all, which
@@ -37,22 +38,25 @@ struct Ahead {
   std::array<std::int32_t, kRoomMax + kSlack> ranks, where;
 };
 
-struct FoldKernels {
-  std::array<FoldKernel, kFolds> folds{};  // by Fold
+template <class T>
+struct FoldKernelsOf {
+  std::array<FoldKernelOf<T>, kFolds> folds{};  // by Fold
   /// The first of `count` elements with the bits of `value` (any NaN for NaN); count if none has.
-  std::int64_t (*find)(const float* x, std::int64_t count, float value) = nullptr;
+  std::int64_t (*find)(const T* x, std::int64_t count, T value) = nullptr;
   /// Position of the first largest (smallest) of each column: where[i] of x[rows[p] + i].
-  using PlacesFn = void (*)(const float* x, const std::int64_t* rows, std::int64_t count,
+  using PlacesFn = void (*)(const T* x, const std::int64_t* rows, std::int64_t count,
                             std::int64_t* where, std::int64_t columns);
   PlacesFn where_largest = nullptr, where_smallest = nullptr;
   /// Adds to `to` what comes before the bound of x[at], x[at + 1], ... x[end - 1]; returns where it
-  /// stopped for want of room, or `end`.
+  /// stopped for want of room, or `end`. Of floats alone.
   using AheadFn = std::int64_t (*)(const float* x, std::int64_t at, std::int64_t end, Ahead& to);
   AheadFn ahead_of_largest = nullptr, ahead_of_smallest = nullptr;
 
-  const FoldKernel& of(Fold fold) const { return folds[static_cast<std::size_t>(fold)]; }
+  const FoldKernelOf<T>& of(Fold fold) const { return folds[static_cast<std::size_t>(fold)]; }
 };
+using FoldKernels = FoldKernelsOf<float>;
 
-const FoldKernels& fold_kernels_for(Isa isa);
+template <class T = float>
+const FoldKernelsOf<T>& fold_kernels_for(Isa isa);
 
 }  // namespace commensal::kernels::cpu

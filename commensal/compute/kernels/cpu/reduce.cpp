@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, ArgMax and ArgMin of binary32, and of 16-bit floats by way of it.
+// Reductions, ArgMax and ArgMin of binary32 and binary64, and of 16-bit floats by way of binary32.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -33,6 +33,14 @@ void finish(const CpuKernels& kernels, Then then, float folded, float* y, std::i
     unary(Unary::kLog);
   }
 }
+void finish(const DoubleKernels& kernels, Then then, double folded, double* y, std::int64_t count) {
+  if (then == Then::kDivide) {
+    kernels.divide(y, folded, y, count);
+  } else if (then != Then::kNothing) {
+    const Unary what = then == Then::kRoot ? Unary::kSqrt : Unary::kLog;
+    kernels.unary[static_cast<std::size_t>(what)](y, y, count);
+  }
+}
 
 struct Reduction {
   Fold fold = Fold::kSum;
@@ -50,8 +58,9 @@ struct Folded {
     Folded made;
     COMMENSAL_ASSIGN(made.folding, ref::Folding::of(call, std::move(axes), true, noop));
     const DType dtype = call.in(0).dtype();
-    if ((dtype == DType::kFloat32 || is_half(dtype)) && !made.folding.identity &&
-        call.in(0).elements() > 0 && FoldPieces::suit(made.folding)) {
+    const bool has_lanes = dtype == DType::kFloat32 || dtype == DType::kFloat64 || is_half(dtype);
+    if (has_lanes && !made.folding.identity && call.in(0).elements() > 0 &&
+        FoldPieces::suit(made.folding)) {
       made.pieces.emplace(made.folding, isa);
     }
     return made;
@@ -66,8 +75,8 @@ struct Folded {
   }
 };
 
-/// Calls fn(folded, call, outputs, ws), in binary32. `folded` is of the call as it came: a call on
-/// binary32 is another one in each run.
+/// Calls fn(folded, call, outputs, ws), 16-bit floats having become binary32. `folded` is of the
+/// call as it came: one that has become a call on binary32 is another one in each run.
 template <class Fn>
 core::Result<void> serve_folded(const Folded& folded, const Judge& judge, const Call& call,
                                 Outputs outputs, Workspace& ws, const Fn& fn) {
@@ -79,13 +88,13 @@ core::Result<void> serve_folded(const Folded& folded, const Judge& judge, const 
                });
 }
 
-void run_reduction(const Reduction& what, const Folded& folded, const Call& call, Outputs outputs,
-                   Workspace& ws) {
-  const CpuKernels& kernels = kernels_for(ws.isa);
+template <class T, class Kernels>
+void run_reduction(const Kernels& kernels, const Reduction& what, const Folded& folded,
+                   const Call& call, Outputs outputs, Workspace& ws) {
   const FoldPieces& pieces = *folded.pieces;
-  const auto count = static_cast<float>(folded.folding.count());
-  const float* const x = call.in(0).data<float>().data();
-  float* const y = outputs[0].mutable_data<float>().data();
+  const auto count = static_cast<T>(folded.folding.count());
+  const T* const x = call.in(0).data<T>().data();
+  T* const y = outputs[0].mutable_data<T>().data();
   pieces.run(ws.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
     pieces.fold(pulse, what.fold, x, piece, nullptr, y + piece.output);
     finish(kernels, what.then, count, y + piece.output, piece.count);
@@ -96,7 +105,10 @@ core::Result<void> reduce(const Reduction& what, const Judge& judge, const Call&
   COMMENSAL_ASSIGN(const auto folded,
                    call.memo.of([&] { return Folded::of(call, what.axes_since, ws.isa); }));
   const auto run = [&](const Folded& of, const Call& own, Outputs made, Workspace& space) {
-    run_reduction(what, of, own, made, space);
+    if (own.in(0).dtype() == DType::kFloat64) {
+      return run_reduction<double>(double_kernels_for(space.isa), what, of, own, made, space);
+    }
+    run_reduction<float>(kernels_for(space.isa), what, of, own, made, space);
   };
   return serve_folded(*folded, judge, call, outputs, ws, run);
 }
@@ -223,11 +235,14 @@ core::Result<void> places(bool largest, const Judge& judge, const Call& call, Ou
   COMMENSAL_ASSIGN(const auto folded, call.memo.of(parsed));
   const auto run = [largest](const Folded& of, const Call& own, Outputs made, Workspace& space) {
     const FoldPieces& pieces = *of.pieces;
-    const float* const x = own.in(0).data<float>().data();
     std::int64_t* const y = made[0].mutable_data<std::int64_t>().data();
-    pieces.run(space.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
-      pieces.places(pulse, largest, x, piece, y + piece.output);
-    });
+    const auto all_of = [&](const auto* x) {
+      pieces.run(space.threads, [&](Pulse& pulse, const FoldPieces::Piece& piece) {
+        pieces.places(pulse, largest, x, piece, y + piece.output);
+      });
+    };
+    if (own.in(0).dtype() == DType::kFloat64) return all_of(own.in(0).data<double>().data());
+    all_of(own.in(0).data<float>().data());
   };
   return serve_folded(*folded, judge, call, outputs, ws, run);
 }

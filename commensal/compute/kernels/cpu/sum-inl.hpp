@@ -17,28 +17,39 @@ namespace commensal::kernels::cpu::HWY_NAMESPACE {
 
 inline constexpr int kSumLanes = 32;
 inline constexpr int kSumVectors = kSumLanes / kLanes;
+template <class T>
+inline constexpr int kSumVectorsOf = kSumLanes / kLanesOf<T>;
 
 /// -0 is what an absent element adds: it changes nothing, not even -0.
-HWY_INLINE V absent() { return hn::Set(kFloats, -0.0f); }
+template <class T = float>
+HWY_INLINE VectorOf<T> absent() {
+  return hn::Set(LanesOf<T>(), T{-0.0});
+}
 
 /// The fixed tree over the lanes of a vector, then +0.
 template <class D>
-HWY_INLINE float tree_of_lanes(D d, hn::Vec<D> x) {
-  if constexpr (hn::MaxLanes(d) == 4) {
-    float lanes[4];
+HWY_INLINE hn::TFromD<D> tree_of_lanes(D d, hn::Vec<D> x) {
+  using T = hn::TFromD<D>;
+  if constexpr (hn::MaxLanes(d) == 2) {
+    T lanes[2];
     hn::StoreU(x, d, lanes);
-    return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + 0.0f;
+    return (lanes[0] + lanes[1]) + T{0};
+  } else if constexpr (hn::MaxLanes(d) == 4) {
+    T lanes[4];
+    hn::StoreU(x, d, lanes);
+    return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + T{0};
   } else {
     const hn::Half<D> half;
     return tree_of_lanes(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)));
   }
 }
 /// The same over all 32.
-HWY_INLINE float tree_of_vectors(V* acc) {
-  for (int half = kSumVectors / 2; half > 0; half /= 2) {
+template <class T = float>
+HWY_INLINE T tree_of_vectors(VectorOf<T>* acc) {
+  for (int half = kSumVectorsOf<T> / 2; half > 0; half /= 2) {
     for (int v = 0; v < half; ++v) acc[v] = hn::Add(acc[v], acc[v + half]);
   }
-  return tree_of_lanes(kFloats, acc[0]);
+  return tree_of_lanes(LanesOf<T>(), acc[0]);
 }
 
 /// The sum of term(x) over `count` elements in 32 lanes.
