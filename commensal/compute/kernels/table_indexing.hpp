@@ -17,7 +17,7 @@ inline constexpr Operator kIndexingRows[] = {
      .judge = &ref::kDeformConv, .cpu = cpu::deform_conv, .pack = cpu::pack_deform_conv,
      .steering = kAfterFirst},
     {.name = "Det", .since = 11, .kind = Kind::kReduction, .judge = &ref::kDet,
-     .cost = cost::elimination, .shaping = kNone},
+     .cpu = cpu::det, .cost = cost::elimination, .shaping = kNone},
     {.name = "Einsum", .since = 12, .inputs = {1, kMany}, .kind = Kind::kDotProduct,
      .judge = &ref::kEinsum, .cpu = cpu::einsum},
     {.name = "GridSample", .since = 16, .inputs = {2, 2}, .kind = Kind::kReduction,

@@ -19,6 +19,9 @@ core::Result<std::shared_ptr<const Packed>> pack_conv_transpose(const Call& call
 core::Result<void> deform_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<std::shared_ptr<const Packed>> pack_deform_conv(const Call& call, Isa isa);
 
+// det.cpp
+core::Result<void> det(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+
 // einsum.cpp
 core::Result<void> einsum(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
