@@ -14,8 +14,8 @@ inline bool is_reached(std::int64_t elements) { return elements < std::int64_t{1
 /// The axes of a call, cut in two: those of lines, and what is within a line.
 class ResizeLines {
  public:
-  explicit ResizeLines(const ref::Resizing& op) : op_(op) {
-    auto last = static_cast<std::int64_t>(op.axes.size()) - 1;
+  explicit ResizeLines(ref::Resizing op) : op_(std::move(op)) {
+    auto last = static_cast<std::int64_t>(op_.axes.size()) - 1;
     for (; last > 0 && axis(last).still; --last) run_ *= axis(last).in;
     const bool keeps_runs = run_ >= kLongRun;
     columns_ = keeps_runs ? last + 1 : last;
@@ -34,6 +34,15 @@ class ResizeLines {
     const float laid = rows * static_cast<float>(table_.index.size());
     shares_rows_ = shares && taps_ > 1 && laid > 0 && laid <= kLaidMax && rows <= kLaidRowsMax;
   }
+  ResizeLines(ResizeLines&&) = default;  // a copy's table would be the other's
+  const ref::Resizing& op() const { return op_; }
+  std::int64_t bytes() const {  // beside itself
+    std::size_t all = index_.size() * (sizeof(std::int32_t) + sizeof(float));
+    for (const ref::AxisTaps& a : op_.axes) {
+      all += sizeof a + a.begin.size() * sizeof(std::int64_t) + a.taps.size() * sizeof(ref::Tap);
+    }
+    return static_cast<std::int64_t>(all);
+  }
   std::int64_t lines() const { return lines_; }  // of a plane
   std::int64_t width() const { return width_; }
   std::int64_t in_plane() const { return in_lines_ * in_width_; }
@@ -43,7 +52,6 @@ class ResizeLines {
   bool are_long() const { return is_large_ || width_ > kTableMax; }
   /// Whether several lines read each row of the input by way of the table: LaidRows pays.
   bool share_rows() const { return shares_rows_; }
-  ref::TapTable& table() { return table_; }
   const ref::TapTable& table() const { return table_; }
 
   /// The taps of a line of a plane; `before` is room.
@@ -90,7 +98,10 @@ class ResizeLines {
     taps_ = most_taps(a);
     is_large_ = taps_ > kTableMax / width_;
     if (is_large_) return;
-    table_.clear(std::max<std::int64_t>(taps_, 1), width_);
+    table_.step = ref::TapTable::step_of(width_);
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(taps_, 1) * table_.step);
+    index_.assign(size, 0), weights_.assign(size, 0.0f);
+    table_.index = index_, table_.weights = weights_;
     for (std::int64_t p = 0; p < width_; ++p) {
       const auto place = static_cast<std::size_t>(p / run_);
       for (std::int64_t k = 0; k < a.begin[place + 1] - a.begin[place]; ++k) {
@@ -103,10 +114,12 @@ class ResizeLines {
   static constexpr std::int64_t kTableMax = 1 << 22;  // entries
   static constexpr float kLaidMax = 1 << 17;          // elements: what the second cache holds
   static constexpr float kLaidRowsMax = 64;           // they are looked through one by one
-  const ref::Resizing& op_;
+  ref::Resizing op_;
   bool is_large_ = false, shares_rows_ = false;
   std::int64_t columns_ = 0;  // the first axis within a line
   std::int64_t run_ = 1, lines_ = 1, in_lines_ = 1, in_width_ = 1, width_ = 1, taps_ = 1;
+  std::vector<std::int32_t> index_;  // of the table; they stay where they are if this is moved
+  std::vector<float> weights_;
   ref::TapTable table_;
 };
 

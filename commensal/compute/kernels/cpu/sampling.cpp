@@ -7,6 +7,7 @@
 #include <commensal/compute/kernels/cpu/weighted_line.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/sampling.hpp>
+#include <optional>
 
 namespace commensal::kernels::cpu {
 
@@ -60,7 +61,7 @@ CopyPlaces copy_places_of(std::int64_t size) {
                      : copy_places<8>;
 }
 /// What has no weight is outside.
-void mark_outside(TapTable& table) {
+void mark_outside(const TapTable& table) {
   for (std::size_t i = 0; i < table.index.size(); ++i) {
     if (table.weights[i] == 0) table.index[i] = -1;
   }
@@ -80,9 +81,9 @@ void for_lines(const ResizeLines& lines, std::int64_t all, std::int64_t steps, W
 }
 
 template <class T>
-void resize_sums(const Call& call, const ref::Resizing& op, const ResizeLines& lines, T* y,
-                 Workspace& ws) {
+void resize_sums(const Call& call, const ResizeLines& lines, T* y, Workspace& ws) {
   using C = Compute<T>;
+  const ref::Resizing& op = lines.op();
   const ref::Widened<T> x(call, 0);
   WeightedLine<C> whole;
   if (lines.has_table()) {
@@ -115,8 +116,8 @@ void resize_sums(const Call& call, const ref::Resizing& op, const ResizeLines& l
   });
 }
 
-void resize_copies(const Call& call, const ref::Resizing& op, const ResizeLines& lines,
-                   Tensor& output, Workspace& ws) {
+void resize_copies(const Call& call, const ResizeLines& lines, Tensor& output, Workspace& ws) {
+  const ref::Resizing& op = lines.op();
   const std::int64_t size = tensor::traits(op.to.dtype).size, bytes = lines.width() * size;
   const Scalar outside = visit(ref::Everything{}, op.to.dtype, [&]<class T>() {
     return ref::scalar_of(ref::store<T>(ref::convert<Compute<T>>(op.outside)));
@@ -166,29 +167,49 @@ bool suits(const ref::Resizing& op) {
   return std::isfinite(product);
 }
 
+/// What the runs of a call have in common: made once for all runs of a node.
+struct ResizeCall {
+  TensorType to;
+  bool is_whole = false;             // each element stays where it is
+  std::optional<ResizeLines> lines;  // none where plain loops serve
+
+  static core::Result<ResizeCall> of(const Call& call) {
+    COMMENSAL_ASSIGN(ref::Resizing op, ref::resizing_of(call));
+    ResizeCall made{op.to, op.axes.empty(), std::nullopt};
+    if (made.is_whole || op.to.shape.elements() == 0 || !suits(op)) return made;
+    made.lines.emplace(std::move(op));
+    ResizeLines& lines = *made.lines;
+    if (!is_reached(lines.in_plane()) || lines.are_long()) {
+      made.lines.reset();
+    } else if (lines.op().copies) {
+      mark_outside(lines.table());
+    }
+    return made;
+  }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(sizeof *this) + (lines ? lines->bytes() : 0);
+  }
+};
+
 }  // namespace
 
 core::Result<void> resize(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const ref::Resizing op, ref::resizing_of(call));
-  if (op.to.shape.elements() == 0) return {};
-  if (op.axes.empty()) {
+  COMMENSAL_ASSIGN(const auto made, call.memo.of([&] { return ResizeCall::of(call); }));
+  if (made->to.shape.elements() == 0) return {};
+  if (made->is_whole) {
     const auto to = outputs[0].mutable_bytes();
     Pulse pulse(&ws.threads);
     copy(pulse, to.data(), call.in(0).bytes().data(), to.size());
     return {};
   }
-  if (!suits(op)) return ref::kResize.best()(call, outputs, ws);
-  ResizeLines lines(op);
-  if (!is_reached(lines.in_plane()) || lines.are_long()) {
-    return ref::kResize.best()(call, outputs, ws);
-  }
-  if (op.copies) {
-    mark_outside(lines.table());
-    resize_copies(call, op, lines, outputs[0], ws);
+  if (!made->lines) return ref::kResize.best()(call, outputs, ws);
+  const ResizeLines& lines = *made->lines;
+  if (lines.op().copies) {
+    resize_copies(call, lines, outputs[0], ws);
     return {};
   }
-  visit(ref::Floats{}, op.to.dtype,
-        [&]<class T>() { resize_sums(call, op, lines, outputs[0].mutable_data<T>().data(), ws); });
+  visit(ref::Floats{}, made->to.dtype,
+        [&]<class T>() { resize_sums(call, lines, outputs[0].mutable_data<T>().data(), ws); });
   return {};
 }
 
@@ -198,10 +219,12 @@ namespace {
 
 /// What the table of taps says of every channel of a group: f(input plane, output place, count).
 struct Sampler {
+  const Call& call;
   const ref::Sampling& op;
   std::int64_t channels, plane, places;
 
-  Sampler(const ref::Sampling& sampling, const Tensor& output) : op(sampling) {
+  Sampler(const Call& own, const ref::Sampling& sampling, const Tensor& output)
+      : call(own), op(sampling) {
     const Shape from = op.from().shape, to = output.shape();
     channels = from[1];
     plane = from.elements(2, from.rank());
@@ -217,10 +240,10 @@ struct Sampler {
     ws.threads.run(op.groups() * pieces, [&](std::int64_t task) {
       const std::int64_t group = task / pieces, first = task % pieces * piece;
       const std::int64_t count = std::min(piece, places - first);
-      TapTable table;
-      table.clear(op.taps(group), count);
-      op.fill(group, first, count, table);
-      make(group, table, first, count);
+      constexpr std::size_t kFew = 1024;  // entries of a table that is on the stack
+      const ref::TapRoom<kFew> room(op.taps(group), count);
+      op.fill(call, group, first, count, room.table());
+      make(group, room.table(), first, count);
     });
   }
   std::int64_t to(std::int64_t group, std::int64_t channel, std::int64_t place) const {
@@ -268,21 +291,22 @@ void sample_copies(const Call& call, const Sampler& sampler, Tensor& output, Wor
   const std::uint8_t* const x = call.in(0).bytes().data();
   std::uint8_t* const y = output.mutable_bytes().data();
   constexpr std::uint8_t kNone[8] = {};
-  sampler.run(ws, [&](std::int64_t group, TapTable& table, std::int64_t first, std::int64_t count) {
-    Pulse pulse(&ws.threads);
-    mark_outside(table);
-    for (std::int64_t c = 0; c < sampler.channels; ++c) {
-      pulse(count);
-      copy_by(x + sampler.from(group, c) * size, table.index.data(), count, kNone,
-              y + sampler.to(group, c, first) * size);
-    }
-  });
+  sampler.run(
+      ws, [&](std::int64_t group, const TapTable& table, std::int64_t first, std::int64_t count) {
+        Pulse pulse(&ws.threads);
+        mark_outside(table);
+        for (std::int64_t c = 0; c < sampler.channels; ++c) {
+          pulse(count);
+          copy_by(x + sampler.from(group, c) * size, table.index.data(), count, kNone,
+                  y + sampler.to(group, c, first) * size);
+        }
+      });
 }
 
 core::Result<void> sample(const Call& call, const ref::Sampling& op, const Judge& judge,
                           std::span<Tensor> outputs, Workspace& ws) {
   if (outputs[0].elements() == 0) return {};
-  const Sampler sampler(op, outputs[0]);
+  const Sampler sampler(call, op, outputs[0]);
   constexpr std::int64_t kTapsMax = 1 << 16;  // of a place: what a table has room for
   bool fits = is_reached(sampler.plane);
   for (std::int64_t g = 0; g < op.groups(); ++g) fits = fits && op.taps(g) <= kTapsMax;
@@ -300,8 +324,8 @@ core::Result<void> sample(const Call& call, const ref::Sampling& op, const Judge
 }  // namespace
 
 core::Result<void> grid_sample(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const auto op, ref::grid_sampling(call));
-  return sample(call, *op, ref::kGridSample, outputs, ws);
+  COMMENSAL_ASSIGN(const auto op, call.memo.of([&] { return ref::grid_sampling(call); }));
+  return sample(call, **op, ref::kGridSample, outputs, ws);
 }
 
 core::Result<void> roi_align(const Call& call, std::span<Tensor> outputs, Workspace& ws) {

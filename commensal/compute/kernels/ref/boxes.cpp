@@ -209,15 +209,26 @@ struct RoiAlign {
     const std::int64_t dims[] = {rois[0], x[1], height, width};
     COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
     op.to = {op.from.dtype, shape};
-    for (std::int64_t r = 0; r < rois[0]; ++r) COMMENSAL_TRY(op.add_region(call, r));
-    return op;
-  }
-  core::Result<void> add_region(const Call& call, std::int64_t r) {
     COMMENSAL_ASSIGN(const std::string transform,
                      call.attributes->text("coordinate_transformation_mode", "half_pixel"));
-    COMMENSAL_ASSIGN(const std::int64_t sampling, call.attributes->integer("sampling_ratio", 0));
-    COMMENSAL_ASSIGN(const float scale, call.attributes->real("spatial_scale", 1));
-    const bool half_pixel = call.opset >= 16 && transform == "half_pixel";
+    Bins bins;
+    COMMENSAL_ASSIGN(bins.sampling, call.attributes->integer("sampling_ratio", 0));
+    COMMENSAL_ASSIGN(bins.scale, call.attributes->real("spatial_scale", 1));
+    bins.half_pixel = call.opset >= 16 && transform == "half_pixel";
+    op.regions.reserve(static_cast<std::size_t>(rois[0]));
+    for (std::int64_t r = 0; r < rois[0]; ++r) COMMENSAL_TRY(op.add_region(call, bins, r));
+    return op;
+  }
+  // How regions are cut, as the attributes say.
+  struct Bins {
+    bool half_pixel = false;
+    std::int64_t sampling = 0;
+    float scale = 1;
+  };
+  core::Result<void> add_region(const Call& call, const Bins& bins, std::int64_t r) {
+    const bool half_pixel = bins.half_pixel;
+    const std::int64_t sampling = bins.sampling;
+    const float scale = bins.scale;
     Region made;
     made.image = paced<std::int64_t>(call, 2)[static_cast<std::size_t>(r)];
     bool sane = made.image >= 0 && made.image < from.shape[0];
@@ -249,8 +260,13 @@ struct RoiAlign {
   const Region& region(std::int64_t index) const {
     return regions[static_cast<std::size_t>(index / to.shape.elements(1, 4))];
   }
-  // The two neighbours of a sample along an axis; none beyond one place outside of the image.
-  Taps along(const Region& r, int d, std::int64_t bin, std::int64_t sample) const {
+  // The two neighbours of a sample along an axis; none beyond one place outside of the image, whose
+  // weights are 0.
+  struct Two {
+    bool is_outside = true;
+    std::array<Tap, 2> taps = {Tap{0, 0}, Tap{0, 0}};
+  };
+  Two along(const Region& r, int d, std::int64_t bin, std::int64_t sample) const {
     const std::int64_t dim = from.shape[2 + d];
     const float step = (static_cast<float>(sample) + 0.5f) * r.bin[d];
     const float inside = step / static_cast<float>(r.samples[d]);
@@ -259,7 +275,7 @@ struct RoiAlign {
     x = std::clamp(x, 0.0f, static_cast<float>(dim - 1));
     const float low = std::floor(x), t = x - low;
     const auto at = static_cast<std::int64_t>(low);
-    return {{at, 1 - t}, {std::min(at + 1, dim - 1), t}};
+    return {false, {Tap{at, 1 - t}, Tap{std::min(at + 1, dim - 1), t}}};
   }
 
   TensorType type() const { return to; }
@@ -274,15 +290,20 @@ struct RoiAlign {
     const shape_inference::Dims at = shape_inference::split(to.shape, index);
     const Region& r = region(index);
     const std::int64_t plane = r.image * from.shape[1] + at[1];
-    std::vector<Taps> columns;
+    std::vector<Two> columns;
     for (std::int64_t x = 0; x < r.samples[1]; ++x) columns.push_back(along(r, 1, at[3], x));
     for (std::int64_t y = 0; y < r.samples[0]; ++y) {
-      const Taps rows = along(r, 0, at[2], y);
-      for (const Taps& column : columns) {
-        if (rows.empty() || column.empty()) out.push_back({0, 0});  // outside of the image
-        for (const Tap& row : rows) {
+      const Two rows = along(r, 0, at[2], y);
+      for (const Two& column : columns) {
+        if (rows.is_outside || column.is_outside) {
+          out.push_back({0, 0});
+          continue;
+        }
+        for (const Tap& row : rows.taps) {
           const std::int64_t first = (plane * from.shape[2] + row.index) * from.shape[3];
-          for (const Tap& one : column) out.push_back({first + one.index, row.weight * one.weight});
+          for (const Tap& one : column.taps) {
+            out.push_back({first + one.index, row.weight * one.weight});
+          }
         }
       }
     }
@@ -295,7 +316,8 @@ struct RoiAlign {
 
 class RoiSampling final : public Sampling {
  public:
-  explicit RoiSampling(RoiAlign op) : op_(std::move(op)) {}
+  using Plan = WeightedPlan<RoiAlign>;
+  explicit RoiSampling(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
 
   TensorType from() const override { return op_.from; }
   std::int64_t groups() const override { return op_.to.shape[0]; }
@@ -307,8 +329,8 @@ class RoiSampling final : public Sampling {
     return op_.divisor(group * op_.to.shape.elements(1, 4));
   }
   bool takes_maximum() const override { return op_.takes_maximum(); }
-  void fill(std::int64_t group, std::int64_t first, std::int64_t count,
-            TapTable& table) const override {
+  void fill(const Call&, std::int64_t group, std::int64_t first, std::int64_t count,
+            const TapTable& table) const override {
     const auto& r = region(group);
     const std::int64_t width = op_.to.shape[3], across = op_.from.shape[3];
     // Of the bins that these places are in, each once.
@@ -316,13 +338,13 @@ class RoiSampling final : public Sampling {
     std::vector<std::array<Tap, 2>> columns(static_cast<std::size_t>(r.samples[1] * bins));
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const auto at = static_cast<std::int64_t>(i);
-      columns[i] = two(op_.along(r, 1, (first + at / r.samples[1]) % width, at % r.samples[1]));
+      columns[i] = op_.along(r, 1, (first + at / r.samples[1]) % width, at % r.samples[1]).taps;
     }
     for (std::int64_t y = 0; y < r.samples[0]; ++y) {
       std::array<Tap, 2> rows;
       for (std::int64_t p = 0, bin = -1; p < count; ++p) {
         const std::int64_t at = first + p, tap = y * r.samples[1] * 4;
-        if (bin != at / width) rows = two(op_.along(r, 0, bin = at / width, y));
+        if (bin != at / width) rows = op_.along(r, 0, bin = at / width, y).taps;
         const auto* column = columns.data() + p % bins * r.samples[1];
         for (std::int64_t x = 0; x < r.samples[1]; ++x, ++column) {
           for (std::int64_t k = 0; k < 4; ++k) {
@@ -339,18 +361,15 @@ class RoiSampling final : public Sampling {
   const RoiAlign::Region& region(std::int64_t group) const {
     return op_.regions[static_cast<std::size_t>(group)];
   }
-  // Outside of the image: of weight 0, as the judge's one tap there.
-  static std::array<Tap, 2> two(const Taps& taps) {
-    return taps.empty() ? std::array{Tap{0, 0}, Tap{0, 0}} : std::array{taps[0], taps[1]};
-  }
-  RoiAlign op_;
+  std::shared_ptr<const Plan> plan_;
+  const RoiAlign& op_ = plan_->op;
 };
 
 }  // namespace
 
 core::Result<std::unique_ptr<const Sampling>> roi_sampling(const Call& call) {
-  COMMENSAL_ASSIGN(RoiAlign op, RoiAlign::make(call));
-  return std::make_unique<const RoiSampling>(std::move(op));
+  COMMENSAL_ASSIGN(auto plan, kept_plan<RoiSampling::Plan>(call));
+  return std::make_unique<const RoiSampling>(std::move(plan));
 }
 
 constinit const Judge kNonMaxSuppression = judge_of<NmsPlan>();

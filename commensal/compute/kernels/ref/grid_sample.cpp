@@ -53,10 +53,11 @@ struct GridSample {
   Mode mode = Mode::kLinear;
   Padding padding = Padding::kZeros;
   bool align_corners = false;
-  int axes = 0;  // of the image
-  std::vector<float> grid;
+  int axes = 0;             // of the image
+  std::vector<float> grid;  // where it is read
 
-  static core::Result<GridSample> make(const Call& call) {
+  /// All but the grid.
+  static core::Result<GridSample> parse(const Call& call) {
     GridSample op;
     op.from = call.in(0).type();
     COMMENSAL_ASSIGN(op.mode, named(call, "mode", "bilinear", kModes));
@@ -78,22 +79,31 @@ struct GridSample {
     dims.insert(dims.end(), at.dims().begin() + 1, at.dims().end() - 1);
     COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
     op.to = {op.from.dtype, shape};
-    if (call.unknown.has(1)) return op;
-    op.grid.reserve(static_cast<std::size_t>(call.in(1).elements()));
+    return op;
+  }
+  static core::Result<GridSample> make(const Call& call) {
+    COMMENSAL_ASSIGN(GridSample op, parse(call));
+    if (!call.unknown.has(1)) read(call, 0, call.in(1).elements(), op.grid);
+    return op;
+  }
+  // Entries [first, first + count) of the grid.
+  static void read(const Call& call, std::int64_t first, std::int64_t count,
+                   std::vector<float>& to) {
+    to.reserve(static_cast<std::size_t>(count));
     visit(Floats{}, call.in(1).dtype(), [&]<class T>() {
       constexpr std::size_t kPiece = 1 << 13;
-      const auto all = call.in(1).data<T>();
+      const auto all = call.in(1).data<T>().subspan(static_cast<std::size_t>(first),
+                                                    static_cast<std::size_t>(count));
       for (std::size_t i = 0; i < all.size(); i += kPiece) {
         const auto part = all.subspan(i, std::min(kPiece, all.size() - i));
         call.pulse(part.size());
         if constexpr (std::is_same_v<T, float>) {
-          op.grid.insert(op.grid.end(), part.begin(), part.end());
+          to.insert(to.end(), part.begin(), part.end());
         } else {
-          for (const T value : part) op.grid.push_back(static_cast<float>(load(value)));
+          for (const T value : part) to.push_back(static_cast<float>(load(value)));
         }
       }
     });
-    return op;
   }
 
   // Where the grid's entry for an output begins.
@@ -178,10 +188,23 @@ class GridSampling final : public Sampling {
     for (int d = 0; d < op_.axes; ++d) count *= op_.taps_along();
     return count;
   }
-  void fill(std::int64_t group, std::int64_t first, std::int64_t count,
-            TapTable& table) const override {
+  void fill(const Call& call, std::int64_t group, std::int64_t first, std::int64_t count,
+            const TapTable& table) const override {
     const std::int64_t places = op_.to.shape.elements(2, op_.to.shape.rank());
-    const float* g = op_.grid.data() + (group * places + first) * op_.axes;
+    const std::int64_t at = (group * places + first) * op_.axes;
+    if (call.in(1).dtype() == DType::kFloat32) {
+      return fill_from(call.in(1).data<float>().data() + at, group, count, table);
+    }
+    Call own = call;  // which any thread may pace
+    own.pulse = Pulse();
+    std::vector<float> grid;
+    GridSample::read(own, at, count * op_.axes, grid);
+    fill_from(grid.data(), group, count, table);
+  }
+
+ private:
+  void fill_from(const float* g, std::int64_t group, std::int64_t count,
+                 const TapTable& table) const {
     if (op_.axes == 2 && op_.mode == Mode::kLinear) return fill_pairs(g, count, table);
     Taps made(static_cast<std::size_t>(taps(group)));
     for (std::int64_t p = 0; p < count; ++p, g += op_.axes) {
@@ -194,10 +217,8 @@ class GridSampling final : public Sampling {
       }
     }
   }
-
- private:
   // Two axes of two taps: most calls.
-  void fill_pairs(const float* g, std::int64_t count, TapTable& table) const {
+  void fill_pairs(const float* g, std::int64_t count, const TapTable& table) const {
     const std::int64_t height = op_.from.shape[2], width = op_.from.shape[3], step = table.step;
     std::int32_t* index = table.index.data();
     float* weights = table.weights.data();
@@ -227,13 +248,22 @@ class GridSampling final : public Sampling {
   GridSample op_;
 };
 
+struct GridSamplePlan : WeightedPlan<GridSample> {
+  static constexpr bool kHoldsElements = true;  // the grid
+
+  static core::Result<GridSamplePlan> make(const Call& call) {
+    COMMENSAL_ASSIGN(auto op, GridSample::make(call));
+    return GridSamplePlan{{std::move(op)}};
+  }
+};
+
 }  // namespace
 
 core::Result<std::unique_ptr<const Sampling>> grid_sampling(const Call& call) {
-  COMMENSAL_ASSIGN(GridSample op, GridSample::make(call));
+  COMMENSAL_ASSIGN(GridSample op, GridSample::parse(call));
   return std::make_unique<const GridSampling>(std::move(op));
 }
 
-constinit const Judge kGridSample = judge_of<WeightedPlan<GridSample>>();
+constinit const Judge kGridSample = judge_of<GridSamplePlan>();
 
 }  // namespace commensal::kernels::ref

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <commensal/compute/kernels/ref/weighted.hpp>
 #include <memory>
+#include <span>
+#include <vector>
 
 /// Where the outputs of Resize, GridSample and others look, for kernels that make many at once.
 namespace commensal::kernels::ref {
@@ -32,19 +35,43 @@ core::Result<Resizing> resizing_of(const Call& call);
 /// weight of 0 is no tap (of a maximum: +0).
 struct TapTable {
   std::int64_t step = 0;
-  std::vector<std::int32_t> index;
-  std::vector<float> weights;
+  std::span<std::int32_t> index;
+  std::span<float> weights;
 
-  /// For `taps` taps of `places` places, all absent.
-  void clear(std::int64_t taps, std::int64_t places) {
-    step = (places + 15) / 16 * 16;
-    index.assign(static_cast<std::size_t>(taps * step), 0);
-    weights.assign(static_cast<std::size_t>(taps * step), 0.0f);
-  }
-  void set(std::int64_t tap, std::int64_t place, std::int64_t at, float weight) {
+  static std::int64_t step_of(std::int64_t places) { return (places + 15) / 16 * 16; }
+  void set(std::int64_t tap, std::int64_t place, std::int64_t at, float weight) const {
     index[static_cast<std::size_t>(tap * step + place)] = static_cast<std::int32_t>(at);
     weights[static_cast<std::size_t>(tap * step + place)] = weight;
   }
+};
+
+/// Room for one of `taps` taps of `places` places, all absent; kFew at most lie within it.
+template <std::size_t kFew>
+class TapRoom {
+ public:
+  TapRoom(std::int64_t taps, std::int64_t places) {
+    table_.step = TapTable::step_of(places);
+    const auto size = static_cast<std::size_t>(taps * table_.step);
+    if (size > kFew) {
+      many_index_.assign(size, 0), many_weights_.assign(size, 0.0f);
+      table_.index = many_index_, table_.weights = many_weights_;
+      return;
+    }
+    table_.index = std::span(few_index_).first(size);
+    table_.weights = std::span(few_weights_).first(size);
+    std::ranges::fill(table_.index, 0);
+    std::ranges::fill(table_.weights, 0.0f);
+  }
+  TapRoom(const TapRoom&) = delete;
+  TapRoom& operator=(const TapRoom&) = delete;
+  const TapTable& table() const { return table_; }
+
+ private:
+  TapTable table_;
+  std::array<std::int32_t, kFew> few_index_;  // unspecified beyond the table
+  std::array<float, kFew> few_weights_;
+  std::vector<std::int32_t> many_index_;
+  std::vector<float> many_weights_;
 };
 
 /// Output [groups, channels, places]: the same taps for all channels of a group, of one image.
@@ -60,11 +87,12 @@ class Sampling {
   virtual bool copies() const { return false; }
   virtual bool takes_maximum() const { return false; }
   /// The taps of places [first, first + count) of a group.
-  virtual void fill(std::int64_t group, std::int64_t first, std::int64_t count,
-                    TapTable& table) const = 0;
+  virtual void fill(const Call& call, std::int64_t group, std::int64_t first, std::int64_t count,
+                    const TapTable& table) const = 0;
 };
-/// Errors: as `infer` has it.
+/// Of the call's types and attributes alone. Errors: as `infer` has it.
 core::Result<std::unique_ptr<const Sampling>> grid_sampling(const Call& call);
+/// Error: as `infer` has it.
 core::Result<std::unique_ptr<const Sampling>> roi_sampling(const Call& call);
 
 /// Of AffineGrid: place i of n along an axis, in [-1, 1].
