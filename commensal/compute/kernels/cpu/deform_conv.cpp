@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeformConv: where taps lie is worked out once for all channels of an offset group; the rest is a
 // product, whose right matrix is interpolated block by block.
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <commensal/compute/kernels/cpu/conv_weights.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
-#include <commensal/compute/kernels/ref/neighbours.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/shape_inference/conv.hpp>
 #include <limits>
@@ -24,7 +23,21 @@ constexpr int kCorners = Interpolation::kNeighbours;
 struct Deformed {
   Conv conv;
   std::int64_t offset_groups = 1;
+  bool is_exact = false;  // places are whole numbers that binary32 holds, and so are their sums
 
+  static core::Result<Deformed> of(const Call& call) {
+    Deformed op;
+    COMMENSAL_ASSIGN(op.conv, shape_inference::conv_of(call, {kX, kWeights, kBias}));
+    COMMENSAL_ASSIGN(op.offset_groups, call.attributes->integer("offset_group", 1));
+    constexpr std::int64_t kExact = 1 << 24;
+    const shape_inference::Window& w = op.conv.window;
+    op.is_exact = w.in_elements() <= std::numeric_limits<std::int32_t>::max();
+    for (const std::size_t d : {0, 1}) {  // the window's places end within the padded picture
+      op.is_exact = op.is_exact && std::max(w.pad_begin[d], w.pad_end[d]) < kExact / 4 &&
+                    w.in[d] < kExact / 4;
+    }
+    return op;
+  }
   std::int64_t places() const { return conv.window.out_elements(); }
   std::int64_t taps() const { return conv.window.taps(); }
   std::int64_t channels_an_offset() const { return conv.channels / offset_groups; }
@@ -33,7 +46,10 @@ struct Deformed {
 /// The corners of all taps of one image: of plane (offset group, tap), an element each place.
 class Corners {
  public:
-  Corners(const Deformed& op, float* memory) : op_(op), memory_(memory) {}
+  static constexpr std::int64_t kPlaces = 64;  // of a piece
+
+  Corners(const CpuKernels& kernels, const Deformed& op, float* memory)
+      : kernels_(kernels), op_(op), memory_(memory) {}
   static std::int64_t floats(const Deformed& op) {
     return op.offset_groups * op.taps() * op.places() * 2 * kCorners;
   }
@@ -41,40 +57,39 @@ class Corners {
   float* at(std::int64_t plane, int corner, bool weights) const {
     return memory_ + ((plane * kCorners + corner) * 2 + (weights ? 1 : 0)) * op_.places();
   }
-  /// `offsets`: of plane, y and then x.
-  void fill(const ThreadPool& threads, std::int64_t plane, const float* offsets) const {
+  /// Places [first, first + count), at most kPlaces, of all taps of an offset group; `offsets` of
+  /// the image: of each plane y, and then x.
+  void fill(const ThreadPool& threads, std::int64_t group, std::int64_t first, std::int64_t count,
+            const float* offsets) const {
     const shape_inference::Window& w = op_.conv.window;
-    const shape_inference::Dims tap = w.split(plane % op_.taps(), w.kernel);
-    std::array<float*, kCorners> indices{}, weights{};
-    for (int corner = 0; corner < kCorners; ++corner) {
-      indices[static_cast<std::size_t>(corner)] = at(plane, corner, false);
-      weights[static_cast<std::size_t>(corner)] = at(plane, corner, true);
+    std::array<float, kPlaces> rows, columns;  // of tap 0
+    for (std::int64_t i = 0, y = first / w.out[1], x = first % w.out[1]; i < count; ++i) {
+      rows[static_cast<std::size_t>(i)] = static_cast<float>(y * w.stride[0] - w.pad_begin[0]);
+      columns[static_cast<std::size_t>(i)] = static_cast<float>(x * w.stride[1] - w.pad_begin[1]);
+      if (++x == w.out[1]) x = 0, ++y;
     }
-    const float* const across = offsets + op_.places();
+    NeighboursOf all;
+    all.rows = rows.data(), all.columns = columns.data();
+    all.height = static_cast<std::int32_t>(w.in[0]), all.width = static_cast<std::int32_t>(w.in[1]);
+    all.count = count;
     Pulse pulse(&threads);
-    std::int64_t i = 0;
-    for (std::int64_t row = 0; row < w.out[0]; ++row) {
-      pulse(8 * w.out[1]);
-      const std::int64_t y = row * w.stride[0] - w.pad_begin[0] + tap[0] * w.dilation[0];
-      std::int64_t x = tap[1] * w.dilation[1] - w.pad_begin[1];
-      for (std::int64_t column = 0; column < w.out[1]; ++column, ++i, x += w.stride[1]) {
-        const auto down = ref::Neighbours<float>::of(static_cast<float>(y) + offsets[i]);
-        const auto right = ref::Neighbours<float>::of(static_cast<float>(x) + across[i]);
-        for (std::size_t corner = 0; corner < kCorners; ++corner) {
-          const std::int64_t at_y = down.first + static_cast<std::int64_t>(corner / 2);
-          const std::int64_t at_x = right.first + static_cast<std::int64_t>(corner % 2);
-          const float weight = down.weight[corner / 2] * right.weight[corner % 2];
-          const bool is_inside =
-              weight != 0 && at_y >= 0 && at_y < w.in[0] && at_x >= 0 && at_x < w.in[1];
-          const auto index = static_cast<std::int32_t>(is_inside ? at_y * w.in[1] + at_x : -1);
-          indices[corner][i] = std::bit_cast<float>(index);
-          weights[corner][i] = is_inside ? weight : 0;
-        }
+    for (std::int64_t tap = 0; tap < op_.taps(); ++tap) {
+      const std::int64_t plane = group * op_.taps() + tap;
+      all.row = static_cast<float>(tap / w.kernel[1] * w.dilation[0]);
+      all.column = static_cast<float>(tap % w.kernel[1] * w.dilation[1]);
+      all.down = offsets + 2 * plane * op_.places() + first;
+      all.right = all.down + op_.places();
+      for (int corner = 0; corner < kCorners; ++corner) {
+        all.at[corner] = at(plane, corner, false) + first;
+        all.weights[corner] = at(plane, corner, true) + first;
       }
+      pulse(count);
+      kernels_.taps.neighbours(all);
     }
   }
 
  private:
+  const CpuKernels& kernels_;
   const Deformed& op_;
   float* memory_;
 };
@@ -132,40 +147,42 @@ core::Result<void> run_image(const Deformed& op, std::int64_t n, const Call& cal
       call.in(kX).data<float>().data() + n * conv.channels * conv.window.in_elements();
   const float* mask = nullptr;
   if (call.has(kMask)) mask = call.in(kMask).data<float>().data() + n * planes * places;
-  ws.threads.run(planes,
-                 [&](std::int64_t i) { corners.fill(ws.threads, i, offsets + 2 * i * places); });
+  const std::int64_t pieces = ceil_div(places, Corners::kPlaces);
+  ws.threads.run(op.offset_groups * pieces, [&](std::int64_t i) {
+    const std::int64_t first = i % pieces * Corners::kPlaces;
+    corners.fill(ws.threads, i / pieces, first, std::min(Corners::kPlaces, places - first),
+                 offsets);
+  });
   const std::int64_t rows = conv.group_out_channels();
   const float* const bias = conv.has_bias ? call.in(kBias).data<float>().data() : nullptr;
   float* const y = output.mutable_data<float>().data() + n * conv.out_channels * places;
-  std::vector<DeformedColumns> sources;
-  std::vector<Product> products;
-  sources.reserve(static_cast<std::size_t>(conv.group));
-  for (std::int64_t g = 0; g < conv.group; ++g) {
-    sources.emplace_back(kernels_for(ws.isa), op, corners, x, g * conv.group_channels(), mask);
-    products.push_back({.a = weights.group_rows(g),
-                        .b = &sources.back(),
-                        .c = y + g * rows * places,
-                        .c_step = places,
-                        .bias = bias == nullptr ? nullptr : bias + g * rows,
-                        .bias_row_step = 1});
-  }
-  return multiply({.rows = rows, .depth = conv.depth(), .columns = places}, products, ws);
+  const auto columns = [&](std::int64_t g) {
+    return DeformedColumns(kernels_for(ws.isa), op, corners, x, g * conv.group_channels(), mask);
+  };
+  const auto product = [&](std::int64_t g, const ColumnSource& source) {
+    return Product{.a = weights.group_rows(g),
+                   .b = &source,
+                   .c = y + g * rows * places,
+                   .c_step = places,
+                   .bias = bias == nullptr ? nullptr : bias + g * rows,
+                   .bias_row_step = 1};
+  };
+  return multiply_each({.rows = rows, .depth = conv.depth(), .columns = places}, conv.group,
+                       columns, product, ws);
 }
 
-core::Result<bool> deform_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  if (call.in(kX).dtype() != tensor::DType::kFloat32) return false;
-  Deformed op;
-  COMMENSAL_ASSIGN(op.conv, shape_inference::conv_of(call, {kX, kWeights, kBias}));
-  COMMENSAL_ASSIGN(op.offset_groups, call.attributes->integer("offset_group", 1));
+core::Result<bool> deform_served(const Deformed& op, const Call& call, std::span<Tensor> outputs,
+                                 Workspace& ws) {
+  if (call.in(kX).dtype() != tensor::DType::kFloat32 || !op.is_exact) return false;
   if (outputs[0].elements() == 0 || call.in(kX).elements() == 0) return false;
-  if (op.conv.window.in_elements() > std::numeric_limits<std::int32_t>::max()) return false;
   std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
   if (ws.packed == nullptr) {
     COMMENSAL_ASSIGN(made, weights_of_deform(call, ws.isa, PackRoom(ws.arena)));
   }
   const auto& weights = ws.packed == nullptr ? *made : static_cast<const ConvWeights&>(*ws.packed);
-  COMMENSAL_ASSIGN(const auto memory, floats_from(ws.arena, Corners::floats(op)));
-  const Corners corners(op, memory.get());
+  Room room;
+  COMMENSAL_ASSIGN(float* const memory, room.of(ws.arena, Corners::floats(op)));
+  const Corners corners(kernels_for(ws.isa), op, memory);
   for (std::int64_t n = 0; n < op.conv.batch; ++n) {
     COMMENSAL_TRY(run_image(op, n, call, weights, corners, outputs[0], ws));
   }
@@ -183,7 +200,11 @@ core::Result<std::shared_ptr<const Packed>> pack_deform_conv(const Call& call, I
 }
 
 core::Result<void> deform_conv(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kDeformConv, deform_served);
+  COMMENSAL_ASSIGN(const auto op, call.memo.of([&] { return Deformed::of(call); }));
+  return serve(call, outputs, ws, ref::kDeformConv,
+               [&op](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return deform_served(*op, own, made, space);
+               });
 }
 
 }  // namespace commensal::kernels::cpu

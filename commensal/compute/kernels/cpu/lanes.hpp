@@ -94,6 +94,19 @@ struct Interpolation {
   std::int64_t count = 0;
 };
 
+/// Places in a picture, and the neighbours that they lie between: `rows` and `columns` with what is
+/// added to all, all of it whole and exact, then each one's offset. What becomes of them is as
+/// Interpolation has it: -1 and a weight of +0 for what is outside, or has no weight.
+struct NeighboursOf {
+  const float *rows = nullptr, *columns = nullptr;
+  float row = 0, column = 0;
+  const float *down = nullptr, *right = nullptr;  // the offsets
+  std::int32_t height = 0, width = 0;
+  float* at[Interpolation::kNeighbours] = {};
+  float* weights[Interpolation::kNeighbours] = {};
+  std::int64_t count = 0;
+};
+
 /// A plane of keys, and where a plane of numbers has what its taps read: tap t of output (y, x) at
 /// positions[t] + row_start + y * row_step + x * column_step, modulo 2^32.
 struct PlacedTaps {
@@ -118,6 +131,7 @@ struct TapKernels {
   /// The sum in 32 lanes (docs/numerics.md), tap t in lane t mod 32, over the divisor. A tap of -0
   /// is as good as none.
   void (*average)(const TapPlane&) = nullptr;
+  void (*neighbours)(const NeighboursOf&) = nullptr;
   void (*interpolate)(const Interpolation&) = nullptr;
   /// Of a row of numbers, not keys; of none: -infinity.
   float (*largest)(const float* x, std::int64_t count) = nullptr;

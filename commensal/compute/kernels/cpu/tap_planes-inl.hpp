@@ -195,6 +195,46 @@ inline void placed_maximum(const PlacedTaps& t) {
   }
 }
 
+/// As ref/neighbours.hpp has it.
+struct Between {
+  KeyV first;
+  V weight[2];
+};
+HWY_INLINE Between between_of(V place) {
+  const V far = hn::Set(kFloats, 1 << 30);
+  const V kept =
+      hn::IfThenElse(hn::IsNaN(place), hn::Neg(far), hn::Clamp(place, hn::Neg(far), far));
+  const V floor = hn::Floor(kept), t = hn::Sub(kept, floor);
+  return {hn::ConvertTo(kKeys, floor), {hn::Sub(hn::Set(kFloats, 1), t), t}};
+}
+HWY_INLINE hn::Mask<Floats> is_among(KeyV at, std::int32_t count) {
+  const auto below = hn::Gt(hn::Set(kKeys, count), at);
+  return hn::RebindMask(kFloats, hn::And(below, hn::Gt(at, hn::Set(kKeys, -1))));
+}
+
+inline void neighbours(const NeighboursOf& p) {
+  const V row = hn::Set(kFloats, p.row), column = hn::Set(kFloats, p.column);
+  for (std::int64_t i = 0; i < p.count; i += kLanes) {
+    const auto here = static_cast<int>(std::min<std::int64_t>(p.count - i, kLanes));
+    const V y = hn::Add(load_first(here, p.rows + i), row);
+    const V x = hn::Add(load_first(here, p.columns + i), column);
+    const Between down = between_of(hn::Add(y, load_first(here, p.down + i)));
+    const Between right = between_of(hn::Add(x, load_first(here, p.right + i)));
+    COMMENSAL_UNROLL
+    for (int k = 0; k < Interpolation::kNeighbours; ++k) {
+      const KeyV at_y = hn::Add(down.first, hn::Set(kKeys, k / 2));
+      const KeyV at_x = hn::Add(right.first, hn::Set(kKeys, k % 2));
+      const V weight = hn::Mul(down.weight[k / 2], right.weight[k % 2]);
+      const auto inside = hn::And(hn::And(is_among(at_y, p.height), is_among(at_x, p.width)),
+                                  hn::Ne(weight, hn::Zero(kFloats)));
+      const KeyV at = hn::Add(hn::Mul(at_y, hn::Set(kKeys, p.width)), at_x);
+      const KeyV kept = hn::IfThenElse(hn::RebindMask(kKeys, inside), at, hn::Set(kKeys, -1));
+      store_first(here, hn::BitCast(kFloats, kept), p.at[k] + i);
+      store_first(here, hn::IfThenElseZero(inside, weight), p.weights[k] + i);
+    }
+  }
+}
+
 inline void interpolate(const Interpolation& p) {
   for (std::int64_t i = 0; i < p.count; i += kLanes) {
     const auto here = static_cast<int>(std::min<std::int64_t>(p.count - i, kLanes));
