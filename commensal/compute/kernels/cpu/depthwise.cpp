@@ -5,7 +5,9 @@
 namespace commensal::kernels::cpu {
 
 bool suits_depthwise(const shape_inference::Conv& conv) {
-  return conv.group_channels() == 1 && conv.group > 1 && TapLayout::suits(conv.window);
+  constexpr std::int64_t kFew = 4;  // outputs of one plane, beyond which a product reads it less
+  const bool is_apart = conv.group > 1 || conv.group_out_channels() <= kFew;
+  return conv.group_channels() == 1 && is_apart && TapLayout::suits(conv.window);
 }
 
 core::Result<void> depthwise(const shape_inference::Conv& conv, const TapLayout& layout,

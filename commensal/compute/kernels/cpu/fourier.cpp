@@ -112,19 +112,21 @@ core::Result<Rows> pack_lines(const Lines& lines, const Transform& t, float* to,
   const CpuKernels& kernels = kernels_for(ws.isa);
   const std::int64_t parts = t.parts(), height = kernels.tile_rows;
   const std::int64_t panels = ceil_div(lines.count, height), pieces = ceil_div(t.terms, kPiece);
-  COMMENSAL_TRY(run_with_scratch(
-      ws, panels * pieces, height * kPiece * parts, [&](std::int64_t i, float* scratch) {
-        const std::int64_t line = i / pieces * height, first = i % pieces * kPiece;
-        const std::int64_t used = std::min(height, lines.count - line);
-        const std::int64_t numbers = std::min(kPiece, t.terms - first), depth = numbers * parts;
-        for (std::int64_t r = 0; r < used; ++r) {
-          float* const row = scratch + r * depth;
-          t.complex ? lines.copy<2>(line + r, first, numbers, row)
-                    : lines.copy<1>(line + r, first, numbers, row);
-        }
-        pack_rows(kernels, scratch, used, depth, depth, 1,
-                  to + line * t.steps() + first * parts * height);
-      }));
+  COMMENSAL_TRY(run_with_scratch(ws, panels * pieces, height * std::min(kPiece, t.terms) * parts,
+                                 [&](std::int64_t i, float* scratch) {
+                                   const std::int64_t line = i / pieces * height,
+                                                      first = i % pieces * kPiece;
+                                   const std::int64_t used = std::min(height, lines.count - line);
+                                   const std::int64_t numbers = std::min(kPiece, t.terms - first),
+                                                      depth = numbers * parts;
+                                   for (std::int64_t r = 0; r < used; ++r) {
+                                     float* const row = scratch + r * depth;
+                                     t.complex ? lines.copy<2>(line + r, first, numbers, row)
+                                               : lines.copy<1>(line + r, first, numbers, row);
+                                   }
+                                   pack_rows(kernels, scratch, used, depth, depth, 1,
+                                             to + line * t.steps() + first * parts * height);
+                                 }));
   return Rows{to, t.steps() * height, height};
 }
 
@@ -154,8 +156,9 @@ core::Result<void> transform_lines(const Lines& lines, const Transform& t, const
     return core::Result<FactorColumns>(tl::in_place, call.pulse, kernels, t);
   }));
   const std::int64_t floats = packed_rows_floats(kernels, lines.count, t.steps());
-  COMMENSAL_ASSIGN(const auto packed, floats_from(ws.arena, std::max<std::int64_t>(floats, 1)));
-  COMMENSAL_ASSIGN(const Rows rows, pack_lines(lines, t, packed.get(), ws));
+  Room room;
+  COMMENSAL_ASSIGN(float* const packed, room.of(ws.arena, floats));
+  COMMENSAL_ASSIGN(const Rows rows, pack_lines(lines, t, packed, ws));
   const Product product{.a = rows, .b = factors.get(), .c = to, .c_step = 2 * t.bins};
   const std::int64_t own = own_bins(t), pieces = ceil_div(own, kPiece);
   COMMENSAL_TRY(
@@ -169,7 +172,8 @@ core::Result<void> transform_lines(const Lines& lines, const Transform& t, const
 }
 
 core::Result<bool> dft_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const shape_inference::Dft op, shape_inference::dft_of(call));
+  COMMENSAL_ASSIGN(const auto made, call.memo.of([&] { return shape_inference::dft_of(call); }));
+  const shape_inference::Dft& op = *made;
   if (op.to.elements() == 0) return true;
   const Transform& t = op.transform;
   const std::int64_t inner = op.to_view.inner_size / 2;  // lines side by side
@@ -185,18 +189,20 @@ core::Result<bool> dft_served(const Call& call, std::span<Tensor> outputs, Works
     COMMENSAL_TRY(transform_lines(lines, t, call, y, ws));
     return true;
   }
-  COMMENSAL_ASSIGN(const auto made, floats_from(ws.arena, op.to.elements()));
-  COMMENSAL_TRY(transform_lines(lines, t, call, made.get(), ws));
+  Room room;
+  COMMENSAL_ASSIGN(float* const bins, room.of(ws.arena, op.to.elements()));
+  COMMENSAL_TRY(transform_lines(lines, t, call, bins, ws));
   constexpr std::int64_t kBinBytes = 2 * sizeof(float);
   const CopyPlan copy(
       {.dims = {lines.count / inner, t.bins, inner}, .strides = {inner * t.bins, 1, t.bins}});
-  copy.run(kBinBytes, reinterpret_cast<const std::uint8_t*>(made.get()),
+  copy.run(kBinBytes, reinterpret_cast<const std::uint8_t*>(bins),
            outputs[0].mutable_bytes().data(), ws);
   return true;
 }
 
 core::Result<bool> stft_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const shape_inference::Stft op, shape_inference::stft_of(call));
+  COMMENSAL_ASSIGN(const auto made, call.memo.of([&] { return shape_inference::stft_of(call); }));
+  const shape_inference::Stft& op = *made;
   if (op.to.elements() == 0) return true;
   const std::int64_t parts = op.transform.parts();
   Lines lines;

@@ -218,11 +218,20 @@ class LrnStretch {
     }
     const float factor = lrn_.alpha / static_cast<float>(lrn_.size);
     PerColumn base;
-    for (std::int64_t c = 0; c < lrn_.channels; ++c) {
-      sum_.columns(scratch + c * line_, window_.data(), lrn_.size, nullptr, base.data(), count);
-      shifted_(base.data(), base.data(), count, {0, factor, lrn_.bias});
-      zip_(Binary::kPow, base.data(), &lrn_.beta, 0, base.data(), count);
-      zip_(Binary::kDiv, x + c * lrn_.plane, base.data(), 1, y + c * lrn_.plane, count);
+    // Of few pixels, the bases of several channels at once.
+    const std::int64_t at_once = kWidth / count;
+    for (std::int64_t c = 0; c < lrn_.channels; c += at_once) {
+      const std::int64_t some = std::min(at_once, lrn_.channels - c);
+      for (std::int64_t i = 0; i < some; ++i) {
+        sum_.columns(scratch + (c + i) * line_, window_.data(), lrn_.size, nullptr,
+                     base.data() + i * count, count);
+      }
+      shifted_(base.data(), base.data(), some * count, {0, factor, lrn_.bias});
+      zip_(Binary::kPow, base.data(), &lrn_.beta, 0, base.data(), some * count);
+      for (std::int64_t i = 0; i < some; ++i) {
+        const std::int64_t at = (c + i) * lrn_.plane;
+        zip_(Binary::kDiv, x + at, base.data() + i * count, 1, y + at, count);
+      }
     }
   }
 

@@ -21,7 +21,8 @@ class Attention {
         kernels_(kernels_for(isa)),
         rows_apart_(weighted_row_kernels_for(isa)),
         score_step_(round_up(a.keys, kernels_.lanes)),
-        block_rows_(rows_of_a_block(score_step_, kernels_.tile_rows)) {
+        block_rows_(std::min(rows_of_a_block(score_step_, kernels_.tile_rows),
+                             round_up(a.queries, kernels_.tile_rows))) {
     place(k_, packed_across_floats(a.keys, a.depth, kernels_.tile_columns));
     place(v_, packed_across_floats(a.columns, a.keys, kernels_.tile_columns));
     place(q_, block_rows_ * a.depth);

@@ -129,7 +129,9 @@ class Scores {
 }  // namespace
 
 core::Result<void> onnx_attention(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const Attended a, shape_inference::attention_of(call));
+  COMMENSAL_ASSIGN(const auto made,
+                   call.memo.of([&] { return shape_inference::attention_of(call); }));
+  const Attended& a = *made;
   const bool serves =
       a.dtype == DType::kFloat32 && a.value_dtype == DType::kFloat32 && outputs.size() <= 3;
   if (!serves) return ref::kAttention.best()(call, outputs, ws);
@@ -142,7 +144,7 @@ core::Result<void> onnx_attention(const Call& call, std::span<Tensor> outputs, W
   float* const y = outputs[0].mutable_data<float>().data();
   const std::int64_t apart = a.flat_q ? a.heads : 1;  // rows from query to query
   AttentionHeads heads{a.batch * a.heads, a.queries, a.keys(), a.width, a.v_width};
-  heads.head = [&](std::int64_t i) {
+  const auto head_of = [&](std::int64_t i) {
     const std::int64_t n = i / a.heads, h = i % a.heads, from = a.q_at(n, h, 0) / a.width;
     const auto of_head = [&](const Cache& cache) {
       return cache.data + n * cache.batch_step + a.kv_head(h) * cache.head_step;
@@ -153,9 +155,10 @@ core::Result<void> onnx_attention(const Call& call, std::span<Tensor> outputs, W
                                 y + from * a.v_width,
                                 apart * a.v_width};
   };
-  heads.finish = [&](std::int64_t head, std::int64_t query, float* row) {
+  const auto finish = [&](std::int64_t head, std::int64_t query, float* row) {
     scores.finish(head, query, row);
   };
+  heads.head = std::cref(head_of), heads.finish = std::cref(finish);  // nothing is allocated
   return heads.run(ws);
 }
 
