@@ -104,14 +104,17 @@ struct MaxRoiPool {
                   rois.text());
     }
     COMMENSAL_ASSIGN(op.to, Shape::of(std::array{rois[0], op.from[1], pooled[0], pooled[1]}));
-    std::vector<float> given;
-    visit(In{}, op.dtype, [&]<class T>() {
-      for (const T x : paced<T>(call, 1)) given.push_back(static_cast<float>(load(x)));
-    });
-    for (std::size_t r = 0; r < given.size(); r += 5) {
-      COMMENSAL_ASSIGN(const Region one, region(op.from[0], &given[r], scale));
-      op.regions.push_back(one);
-    }
+    op.regions.reserve(static_cast<std::size_t>(rois[0]));
+    COMMENSAL_TRY(visit(In{}, op.dtype, [&]<class T>() -> core::Result<void> {
+      const auto given = paced<T>(call, 1);
+      for (std::size_t r = 0; r < given.size(); r += 5) {
+        float roi[5];
+        for (std::size_t i = 0; i < 5; ++i) roi[i] = static_cast<float>(load(given[r + i]));
+        COMMENSAL_ASSIGN(const Region one, region(op.from[0], roi, scale));
+        op.regions.push_back(one);
+      }
+      return {};
+    }));
     return op;
   }
   // [batch entry, x1, y1, x2, y2]
@@ -206,13 +209,13 @@ struct MaxRoiPoolPlan : EachPlan<MaxRoiPool> {
       using K = ExtremeKey<Compute<T>, true>;
       const auto x = call.in(0).data<T>();
       std::vector<typename K::Key> keys(x.size());
-      in_pieces(call, threads, static_cast<std::int64_t>(x.size()), 1 << 13,
-                [&](const Call&, std::int64_t begin, std::int64_t end) {
-                  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
-                       ++i) {
-                    keys[i] = K::of(load(x[i]));
-                  }
-                });
+      constexpr std::size_t kPiece = 1 << 13;
+      threads.run(static_cast<std::int64_t>((x.size() + kPiece - 1) / kPiece),
+                  [&](std::int64_t task) {
+                    const std::size_t begin = static_cast<std::size_t>(task) * kPiece;
+                    const std::size_t end = std::min(x.size(), begin + kPiece);
+                    for (std::size_t i = begin; i < end; ++i) keys[i] = K::of(load(x[i]));
+                  });
       T* const y = outputs[0].mutable_data<T>().data();
       threads.run(op.to[0], [&](std::int64_t r) {
         Pulse pulse(&threads);
@@ -227,6 +230,8 @@ struct MaxRoiPoolPlan : EachPlan<MaxRoiPool> {
   void pool(Pulse& pulse, const MaxRoiPool::Region& region, const Key* keys, T* y) const {
     using K = ExtremeKey<Compute<T>, true>;
     std::vector<Part> rows, columns;
+    rows.reserve(static_cast<std::size_t>(op.to[2]));
+    columns.reserve(static_cast<std::size_t>(op.to[3]));
     for (std::int64_t b = 0; b < op.to[2]; ++b) rows.push_back(op.part(region, 0, b));
     for (std::int64_t b = 0; b < op.to[3]; ++b) columns.push_back(op.part(region, 1, b));
     // Bins ascend.

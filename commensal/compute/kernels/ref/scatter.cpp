@@ -327,31 +327,43 @@ struct MaxUnpool : ScatterPlan {
     ScatterPlan::reads(call, output, index, out);
     read_whole(call, 2, out);
   }
+  // As it lies in the attribute.
+  static core::Result<std::span<const std::int64_t>> list(const Call& call, const char* name) {
+    const Attribute* const found = call.attributes->find(name);
+    if (found == nullptr) return std::span<const std::int64_t>();
+    const auto* const made = std::get_if<std::vector<std::int64_t>>(found);
+    if (made != nullptr) return std::span(*made);
+    return fail(ErrorCode::kInvalidArgument, "attribute '{}' must be a list of integers", name);
+  }
   static core::Result<Shape> pooled_from(const Call& call) {
     const Shape& x = call.in(0).shape();
     const auto rank = static_cast<std::size_t>(x.rank() - 2);
-    COMMENSAL_ASSIGN(const auto kernel, call.attributes->integers("kernel_shape"));
-    COMMENSAL_ASSIGN(auto strides, call.attributes->integers("strides"));
-    COMMENSAL_ASSIGN(auto pads, call.attributes->integers("pads"));
-    if (strides.empty()) strides.assign(rank, 1);
-    if (pads.empty()) pads.assign(2 * rank, 0);
-    if (kernel.size() != rank || strides.size() != rank || pads.size() != 2 * rank) {
+    COMMENSAL_ASSIGN(const auto kernel, list(call, "kernel_shape"));
+    COMMENSAL_ASSIGN(const auto strides, list(call, "strides"));
+    COMMENSAL_ASSIGN(const auto pads, list(call, "pads"));
+    const auto fits = [](std::span<const std::int64_t> given, std::size_t size) {
+      return given.empty() || given.size() == size;
+    };
+    if (kernel.size() != rank || !fits(strides, rank) || !fits(pads, 2 * rank)) {
       return fail(ErrorCode::kInvalidArgument,
                   "kernel_shape, strides and pads must fit {} spatial dimensions", rank);
     }
     constexpr std::int64_t kMost = std::int64_t{1} << 24;
-    std::vector<std::int64_t> dims = {x[0], x[1]};
+    Dims dims{x[0], x[1]};
     for (std::size_t d = 0; d < rank; ++d) {
       const std::int64_t in = x[static_cast<int>(d) + 2];
-      if (std::min({kernel[d], strides[d], in}) < 1 ||
-          std::max({kernel[d], strides[d], in, pads[d], pads[d + rank]}) > kMost ||
-          std::min(pads[d], pads[d + rank]) < 0) {
+      const std::int64_t stride = strides.empty() ? 1 : strides[d];
+      const std::int64_t before = pads.empty() ? 0 : pads[d];
+      const std::int64_t behind = pads.empty() ? 0 : pads[d + rank];
+      if (std::min({kernel[d], stride, in}) < 1 ||
+          std::max({kernel[d], stride, in, before, behind}) > kMost ||
+          std::min(before, behind) < 0) {
         return fail(ErrorCode::kInvalidArgument, "a kernel of {}, stride {}, pads {} and {}",
-                    kernel[d], strides[d], pads[d], pads[d + rank]);
+                    kernel[d], stride, before, behind);
       }
-      dims.push_back((in - 1) * strides[d] + kernel[d] - pads[d] - pads[d + rank]);
+      dims[d + 2] = (in - 1) * stride + kernel[d] - before - behind;
     }
-    return Shape::of(dims);
+    return Shape::of(std::span<const std::int64_t>(dims).first(rank + 2));
   }
 };
 
