@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <commensal/compute/kernels/few.hpp>
 #include <commensal/compute/kernels/operator.hpp>
 #include <vector>
 

@@ -94,67 +94,94 @@ struct Matrices {
 };
 
 /// The left matrices in panels, and the sums of their rows.
-struct LeftMatrices {
-  std::shared_ptr<float> panels;
-  std::vector<std::int32_t> sums;
+class LeftMatrices {
+ public:
+  explicit LeftMatrices(const Matrices& all)
+      : all_(all),
+        a_(all.call.in(all.roles.a.codes)),
+        count_(a_.elements() / (all.rows * all.codes.mm.k)),
+        sums_(count_ * all.rows) {}
 
-  static core::Result<LeftMatrices> of(const Matrices& all, Workspace& ws) {
-    const Tensor& a = all.call.in(all.roles.a.codes);
-    const std::int64_t depth = all.codes.mm.k, height = all.layout.kernels->tile_rows;
-    const std::int64_t count = a.elements() / (all.rows * depth);
-    const std::int64_t panels = (all.rows + height - 1) / height;
-    LeftMatrices made;
-    made.sums.resize(static_cast<std::size_t>(count * all.rows));
-    COMMENSAL_ASSIGN(made.panels, floats_from(ws.arena, count * all.layout.floats(all.rows)));
+  /// Error: kResourceExhausted.
+  core::Result<void> fill(Workspace& ws) {
+    const std::int64_t depth = all_.codes.mm.k, height = all_.layout.kernels->tile_rows;
+    const std::int64_t panels = ceil_div(all_.rows, height);
+    COMMENSAL_ASSIGN(panels_, room_.of(ws.arena, count_ * all_.layout.floats(all_.rows)));
     const auto task = [&](std::int64_t i, float* scratch) {
-      const std::int64_t row = i % panels * height, first = i / panels * all.rows + row;
-      all.layout.pack(
-          {.from = a.bytes().data() + first * depth, .count = depth, .flip = left_flip(a.dtype())},
-          std::min(height, all.rows - row), depth, ws.isa, scratch,
-          made.panels.get() + i * all.layout.panel_floats(), made.sums.data() + first);
+      const std::int64_t row = i % panels * height, first = i / panels * all_.rows + row;
+      all_.layout.pack({.from = a_.bytes().data() + first * depth,
+                        .count = depth,
+                        .flip = left_flip(a_.dtype())},
+                       std::min(height, all_.rows - row), depth, ws.isa, scratch,
+                       panels_ + i * all_.layout.panel_floats(), sums_.data() + first);
     };
-    COMMENSAL_TRY(run_with_scratch(ws, count * panels, all.layout.panel_floats(), task));
-    return made;
+    return run_with_scratch(ws, count_ * panels, all_.layout.panel_floats(), task);
   }
+  /// Of matrix i of A.
+  const float* panels(std::int64_t i) const { return panels_ + i * all_.layout.floats(all_.rows); }
+  std::span<const std::int32_t> sums(std::int64_t i) const {
+    return {sums_.data() + i * all_.rows, static_cast<std::size_t>(all_.rows)};
+  }
+
+ private:
+  const Matrices& all_;
+  const Tensor& a_;
+  std::int64_t count_;
+  Few<std::int32_t> sums_;
+  Room room_;
+  float* panels_ = nullptr;
 };
 
 /// What the sums of one product are finished with.
 struct Finish {
   LeftTerms left;
-  std::vector<std::int32_t> column_zeros, zeros;
-  std::vector<float> factors;
+  Few<std::int32_t> column_zeros, zeros;
+  Few<float> factors;
   CodeFinish made;
 
-  Finish(Pulse& pulse, const Matrices& all, std::int64_t p, std::span<const std::int32_t> sums) {
-    const CodeRoles& roles = all.roles;
-    left = LeftTerms::of(sums, all.codes.mm.k, [&](std::int64_t r) {
+  Finish(Pulse& pulse, const Matrices& all, std::int64_t p, std::span<const std::int32_t> sums)
+      : left(sums, all.codes.mm.k,
+             [&, single = all.codes.a.zero.single, one = zero_of_row(all, p, 0)](std::int64_t r) {
+               pulse(4);
+               return single ? one : zero_of_row(all, p, r);
+             }),
+        column_zeros(all.codes.b.zero.single ? 1 : all.codes.mm.n),
+        zeros(!requantises(all)         ? 0
+              : all.codes.y.zero.single ? 1
+                                        : all.rows),
+        factors(requantises(all) ? (by_rows(all) ? all.rows : 1) * factor_columns(all) : 0) {
+    for (std::int64_t j = 0; j < column_zeros.size(); ++j) {
       pulse(4);
-      const auto at = all.place(p, r);
-      return left_zero(all.call, roles.a.codes, roles.a.zero,
-                       all.codes.a.zero.at(at.a, all.codes.mm.m, at.row));
-    });
-    const std::int64_t columns = all.codes.b.zero.single ? 1 : all.codes.mm.n;
-    for (std::int64_t j = 0; j < columns; ++j) {
-      pulse(4);
-      column_zeros.push_back(right_zero(all.call, roles.b.codes, roles.b.zero,
-                                        all.codes.b.zero.at(all.b_matrix(p), all.codes.mm.n, j)));
+      column_zeros[j] = right_zero(all.call, all.roles.b.codes, all.roles.b.zero,
+                                   all.codes.b.zero.at(all.b_matrix(p), all.codes.mm.n, j));
     }
     made.row_terms = left.terms.data();
     made.column_zeros = column_zeros.data();
     made.column_zeros_step = all.codes.b.zero.single ? 0 : 1;
     if (left.has_zeros) made.row_zeros = left.zeros.data();
     made.to_step = all.codes.mm.n;
-    if (roles.y.scale >= 0) requantise(pulse, all, p);
+    if (requantises(all)) requantise(pulse, all, p);
   }
-  Finish(Finish&&) = default;
 
  private:
+  static std::int32_t zero_of_row(const Matrices& all, std::int64_t p, std::int64_t r) {
+    const auto at = all.place(p, r);
+    return left_zero(all.call, all.roles.a.codes, all.roles.a.zero,
+                     all.codes.a.zero.at(at.a, all.codes.mm.m, at.row));
+  }
+  static bool requantises(const Matrices& all) { return all.roles.y.scale >= 0; }
+  static bool by_rows(const Matrices& all) {
+    return !all.codes.a.scale.single || !all.codes.y.scale.single;
+  }
+  static std::int64_t factor_columns(const Matrices& all) {
+    return all.codes.b.scale.single ? 1 : all.codes.mm.n;
+  }
+
   void requantise(Pulse& pulse, const Matrices& all, std::int64_t p) {
     const CodeRoles& roles = all.roles;
     const CodeMatMul& codes = all.codes;
-    const bool by_rows = !codes.a.scale.single || !codes.y.scale.single;
-    const std::int64_t columns = codes.b.scale.single ? 1 : codes.mm.n;
-    for (std::int64_t r = 0; r < (by_rows ? all.rows : 1); ++r) {
+    const std::int64_t columns = factor_columns(all);
+    for (std::int64_t r = 0; r < (by_rows(all) ? all.rows : 1); ++r) {
       const auto at = all.place(p, r);
       const float a =
           ref::real_at(all.call.in(roles.a.scale), codes.a.scale.at(at.a, codes.mm.m, at.row));
@@ -164,31 +191,60 @@ struct Finish {
         pulse(4);
         const float b = ref::real_at(all.call.in(roles.b.scale),
                                      codes.b.scale.at(all.b_matrix(p), codes.mm.n, j));
-        factors.push_back(a * b / y);
+        factors[r * columns + j] = a * b / y;
       }
     }
-    for (std::int64_t r = 0; r < (codes.y.zero.single ? 1 : all.rows); ++r) {
+    for (std::int64_t r = 0; r < zeros.size(); ++r) {
       pulse(4);
       const auto at = all.place(p, r);
-      zeros.push_back(static_cast<std::int32_t>(
-          ref::code_at(all.call, roles.y.zero, codes.y.zero.at(at.y, codes.mm.m, at.row))));
+      zeros[r] = static_cast<std::int32_t>(
+          ref::code_at(all.call, roles.y.zero, codes.y.zero.at(at.y, codes.mm.m, at.row)));
     }
     made.factors = factors.data();
-    made.factors_row_step = by_rows ? columns : 0;
+    made.factors_row_step = by_rows(all) ? columns : 0;
     made.factors_column_step = codes.b.scale.single ? 0 : 1;
     made.zeros = zeros.data();
     made.zeros_step = codes.y.zero.single ? 0 : 1;
   }
 };
 
+/// One product of a call, and what it points to. `words`: the right matrices where they are not
+/// packed.
+struct OneProduct {
+  Finish finish;
+  MatrixColumns columns;
+  CodeProduct made;
+
+  OneProduct(Pulse& pulse, const Matrices& all, std::int64_t p, const LeftMatrices& left,
+             const float* words, Tensor& output, const Workspace& ws)
+      : finish(pulse, all, p, left.sums(left_of(all, p))),
+        columns(kernels_for(ws.isa), words, all.codes.mm.n, 1),
+        made{left.panels(left_of(all, p)), &columns, finish.made} {
+    made.finish.type = output.dtype();
+    made.finish.to = output.mutable_bytes().data() +
+                     p * all.rows * all.codes.mm.n * tensor::traits(output.dtype()).size;
+    if (const auto* packed = static_cast<const PackedCodes*>(ws.packed)) {
+      made.b = &packed->columns();
+      made.finish.column_sums = packed->sums();
+    }
+  }
+  OneProduct(const OneProduct&) = delete;
+  OneProduct& operator=(const OneProduct&) = delete;
+
+ private:
+  static std::int64_t left_of(const Matrices& all, std::int64_t p) {
+    return all.one_b ? 0 : all.codes.mm.a_matrix(p);
+  }
+};
+
 core::Result<void> multiply(const Matrices& all, Tensor& output, Workspace& ws) {
   const shape_inference::MatMul& mm = all.codes.mm;
   const Tensor& b = all.call.in(all.roles.b.codes);
-  const auto* packed = static_cast<const PackedCodes*>(ws.packed);
-  COMMENSAL_ASSIGN(const LeftMatrices left, LeftMatrices::of(all, ws));
+  LeftMatrices left(all);
+  COMMENSAL_TRY(left.fill(ws));
   const std::int64_t b_words = all.layout.words * mm.n;
   std::shared_ptr<float> words;  // of matrices that are not constant
-  if (packed == nullptr) {
+  if (ws.packed == nullptr) {
     const std::int64_t matrices = b.elements() / (mm.k * mm.n);
     COMMENSAL_ASSIGN(words, floats_from(ws.arena, matrices * b_words));
     ws.threads.run(matrices, [&](std::int64_t i) {
@@ -196,39 +252,37 @@ core::Result<void> multiply(const Matrices& all, Tensor& output, Workspace& ws) 
                words.get() + i * b_words);
     });
   }
-  std::vector<std::unique_ptr<ColumnSource>> sources;
-  std::vector<Finish> finishes;
-  std::vector<CodeProduct> products;
   Pulse pulse(&ws.threads);
+  const auto words_of_product = [&](std::int64_t p) {
+    return ws.packed != nullptr ? nullptr : words.get() + all.b_matrix(p) * b_words;
+  };
+  const CodeShape shape{all.rows, mm.n, all.layout};
+  if (all.count == 1) {  // nothing is allocated
+    const OneProduct one(pulse, all, 0, left, words_of_product(0), output, ws);
+    return multiply_codes(shape, {&one.made, 1}, ws);
+  }
+  constexpr std::size_t kAtOnce = 1 << 12;  // what lists them takes time and memory too
+  std::vector<std::unique_ptr<const OneProduct>> each;
+  std::vector<CodeProduct> products;
   for (std::int64_t p = 0; p < all.count; ++p) {
     pulse(256);
-    const std::int64_t a = all.one_b ? 0 : mm.a_matrix(p);
-    finishes.emplace_back(pulse, all, p,
-                          std::span(left.sums).subspan(static_cast<std::size_t>(a * all.rows),
-                                                       static_cast<std::size_t>(all.rows)));
-    CodeFinish finish = finishes.back().made;
-    finish.type = output.dtype();
-    finish.to =
-        output.mutable_bytes().data() + p * all.rows * mm.n * tensor::traits(output.dtype()).size;
-    const float* const panels = left.panels.get() + a * all.layout.floats(all.rows);
-    if (packed != nullptr) {
-      finish.column_sums = packed->sums();
-      products.push_back({panels, &packed->columns(), finish});
-      continue;
-    }
-    sources.push_back(std::make_unique<MatrixColumns>(
-        kernels_for(ws.isa), words.get() + all.b_matrix(p) * b_words, mm.n, 1));
-    products.push_back({panels, sources.back().get(), finish});
+    each.push_back(
+        std::make_unique<const OneProduct>(pulse, all, p, left, words_of_product(p), output, ws));
+    products.push_back(each.back()->made);
+    if (p + 1 < all.count && products.size() < kAtOnce) continue;
+    COMMENSAL_TRY(multiply_codes(shape, products, ws));
+    each.clear();
+    products.clear();
   }
-  return multiply_codes({all.rows, mm.n, all.layout}, products, ws);
+  return {};
 }
 
 core::Result<void> matmul(const Call& call, const CodeRoles& roles, KernelFn plain,
                           std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const CodeMatMul codes, CodeMatMul::of(call, roles));
+  COMMENSAL_ASSIGN(const auto codes, call.memo.of([&] { return CodeMatMul::of(call, roles); }));
   if (outputs[0].elements() == 0) return {};
-  if (codes.mm.k == 0) return plain(call, outputs, ws);
-  return multiply(Matrices(call, roles, codes, ws.isa), outputs[0], ws);
+  if (codes->mm.k == 0) return plain(call, outputs, ws);
+  return multiply(Matrices(call, roles, *codes, ws.isa), outputs[0], ws);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 /// matrices stays in a first-level cache of 48 KiB.
 std::int64_t depth_block(std::int64_t words) {
   constexpr std::int64_t kWordsMax = 192;
+  if (words <= kWordsMax) return words;
   return ceil_div(words, ceil_div(words, kWordsMax));
 }
 
@@ -123,20 +124,6 @@ void LeftLayout::pack(CodeRow row, std::int64_t rows, std::int64_t row_step, Isa
                                     .columns = row_floats()});
 }
 
-LeftTerms LeftTerms::of(std::span<const std::int32_t> sums, std::int64_t codes,
-                        const std::function<std::int32_t(std::int64_t)>& zero) {
-  LeftTerms made;
-  for (std::size_t r = 0; r < sums.size(); ++r) {
-    const std::int32_t point = zero(static_cast<std::int64_t>(r));
-    made.terms.push_back(static_cast<std::int32_t>(static_cast<std::uint64_t>(codes) *
-                                                       static_cast<std::uint32_t>(point) -
-                                                   static_cast<std::uint32_t>(sums[r])));
-    made.zeros.push_back(-point);
-    made.has_zeros |= point != 0;
-  }
-  return made;
-}
-
 core::Result<void> multiply_codes(const CodeShape& shape, std::span<const CodeProduct> products,
                                   Workspace& ws) {
   const std::int64_t width = shape.left.kernels->tile_columns;
@@ -147,8 +134,11 @@ core::Result<void> multiply_codes(const CodeShape& shape, std::span<const CodePr
   return run_with_scratch(
       ws, panels * cuts, PanelTask::scratch_floats(shape, std::min(rows, shape.rows)),
       [&](std::int64_t i, float* scratch) {
-        const std::int64_t row = i % cuts * rows, column = i / cuts % across * width;
-        const PanelTask task{shape,  products[static_cast<std::size_t>(i / cuts / across)],
+        // Divisions take longer than what is small.
+        const std::int64_t panel = cuts == 1 ? i : i / cuts, cut = i - panel * cuts;
+        const std::int64_t product = across == 1 ? panel : panel / across;
+        const std::int64_t row = cut * rows, column = (panel - product * across) * width;
+        const PanelTask task{shape,  products[static_cast<std::size_t>(product)],
                              row,    std::min(rows, shape.rows - row),
                              column, static_cast<int>(std::min(width, shape.columns - column))};
         task.run(scratch);

@@ -3,7 +3,7 @@
 
 #include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/cpu/quantized/lanes.hpp>
-#include <functional>
+#include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <span>
 #include <vector>
 
@@ -41,12 +41,22 @@ struct LeftLayout {
 
 /// The numbers that CodeFinish points to, for one left matrix.
 struct LeftTerms {
-  std::vector<std::int32_t> terms, zeros;
+  Few<std::int32_t> terms, zeros;
   bool has_zeros = false;  // one of zeros is not 0
 
   /// `sums` of the codes of each row; `zero(r)` is row r's zero point; `codes` in a row.
-  static LeftTerms of(std::span<const std::int32_t> sums, std::int64_t codes,
-                      const std::function<std::int32_t(std::int64_t)>& zero);
+  template <class Zero>
+  LeftTerms(std::span<const std::int32_t> sums, std::int64_t codes, const Zero& zero)
+      : terms(std::ssize(sums)), zeros(std::ssize(sums)) {
+    for (std::int64_t r = 0; r < terms.size(); ++r) {
+      const std::int32_t point = zero(r);
+      const auto sum = static_cast<std::uint32_t>(sums[static_cast<std::size_t>(r)]);
+      terms[r] = static_cast<std::int32_t>(
+          static_cast<std::uint64_t>(codes) * static_cast<std::uint32_t>(point) - sum);
+      zeros[r] = -point;
+      has_zeros |= point != 0;
+    }
+  }
 };
 
 struct CodeProduct {
