@@ -23,26 +23,26 @@ core::Result<std::shared_ptr<float>> room_for(Workspace& ws, std::int64_t elemen
 }
 
 /// Left matrices ready for `multiply`: `count` of rows x depth, row-major, one after another, or
-/// transposed (depth x rows). Keeps what it had to copy.
+/// transposed (depth x rows). What it has to copy goes to `room`.
 template <class T>
 struct LeftMatrices {
   RowsOf<T> first;
   std::int64_t apart = 0;  // elements from one to the next
-  std::shared_ptr<float> packed;
 
   RowsOf<T> at(std::int64_t i) const {
     return {first.data + i * apart, first.panel_step, first.step};
   }
 
-  static core::Result<LeftMatrices> of(Workspace& ws, const T* a, std::int64_t count,
+  static core::Result<LeftMatrices> of(Workspace& ws, Room& room, const T* a, std::int64_t count,
                                        std::int64_t rows, std::int64_t depth, bool transposed) {
     const CpuKernels& kernels = kernels_for(ws.isa);
     if (rows == 1 || transposed) {  // as they lie
-      return LeftMatrices{{a, kernels.tile_rows, rows == 1 ? 1 : rows}, rows * depth, nullptr};
+      return LeftMatrices{{a, kernels.tile_rows, rows == 1 ? 1 : rows}, rows * depth};
     }
+    constexpr auto kFloatsIn = static_cast<std::int64_t>(sizeof(T) / sizeof(float));
     const std::int64_t apart = packed_rows_floats(kernels, rows, depth);
-    COMMENSAL_ASSIGN(const auto packed, room_for<T>(ws, count * apart));
-    T* const to = reinterpret_cast<T*>(packed.get());
+    COMMENSAL_ASSIGN(float* const packed, room.of(ws.arena, count * apart * kFloatsIn));
+    T* const to = reinterpret_cast<T*>(packed);
     // In pieces of whole panels, so that all threads copy.
     const std::int64_t panels = (rows + kernels.tile_rows - 1) / kernels.tile_rows;
     ws.threads.run(count * panels, [&](std::int64_t i) {
@@ -51,7 +51,7 @@ struct LeftMatrices {
                 std::min<std::int64_t>(kernels.tile_rows, rows - row), depth, depth, 1,
                 to + matrix * apart + row * depth);
     });
-    return LeftMatrices{{to, depth * kernels.tile_rows, kernels.tile_rows}, apart, packed};
+    return LeftMatrices{{to, depth * kernels.tile_rows, kernels.tile_rows}, apart};
   }
 };
 
@@ -146,7 +146,8 @@ core::Result<void> gemm_by(const shape_inference::Gemm& g, const Call& call, con
                            Workspace& ws) {
   const MatrixColumnsOf<T> in_place(kernels_for(ws.isa), m.b, g.transpose_b ? 1 : g.n,
                                     g.transpose_b ? g.k : 1);
-  COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, m.a, 1, g.m, g.k, g.transpose_a));
+  Room room;
+  COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, room, m.a, 1, g.m, g.k, g.transpose_a));
   ProductOf<T> product{.a = left.first, .b = &in_place, .c = m.y, .c_step = g.n};
   if (ws.packed != nullptr) product.b = packed_columns<T>(ws);
   std::shared_ptr<float> beta_c;
@@ -181,19 +182,34 @@ core::Result<void> matmul_by(const shape_inference::MatMul& mm, const Call& call
   const bool one_b = ws.packed != nullptr || call.in(1).shape().rank() <= 2;
   if (one_b) rows *= batches, batches = 1;  // all rows of A meet the same matrix
   const std::int64_t a_count = call.in(0).elements() / std::max<std::int64_t>(rows * mm.k, 1);
-  COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, m.a, std::max<std::int64_t>(a_count, 1),
-                                                        rows, mm.k, false));
+  Room room;
+  COMMENSAL_ASSIGN(
+      const auto left,
+      LeftMatrices<T>::of(ws, room, m.a, std::max<std::int64_t>(a_count, 1), rows, mm.k, false));
   const ProductShape shape{.rows = rows, .depth = mm.k, .columns = mm.n};
+  const auto columns_of = [&](std::int64_t i) {
+    return MatrixColumnsOf<T>(kernels, m.b + (one_b ? 0 : mm.b_matrix(i)) * mm.k * mm.n, mm.n, 1);
+  };
+  const auto product = [&](std::int64_t i, const MatrixColumnsOf<T>& columns) {
+    ProductOf<T> made{.a = left.at(one_b || mm.k == 0 ? 0 : mm.a_matrix(i)),
+                      .b = &columns,
+                      .c = m.y + i * rows * mm.n,
+                      .c_step = mm.n};
+    if (ws.packed != nullptr) made.b = packed_columns<T>(ws);
+    return made;
+  };
+  if (batches == 1) {  // nothing is allocated
+    const MatrixColumnsOf<T> columns = columns_of(0);
+    const ProductOf<T> one = product(0, columns);
+    return multiply(shape, std::span(&one, 1), ws);
+  }
   constexpr std::int64_t kAtOnce = 1 << 12;  // what lists them takes time and memory too
   std::vector<MatrixColumnsOf<T>> columns;
   std::vector<ProductOf<T>> products;
   columns.reserve(static_cast<std::size_t>(std::min(batches, kAtOnce)));
   for (std::int64_t i = 0; i < batches; ++i) {
-    const std::int64_t from_a = one_b || mm.k == 0 ? 0 : mm.a_matrix(i);
-    columns.emplace_back(kernels, m.b + (one_b ? 0 : mm.b_matrix(i)) * mm.k * mm.n, mm.n, 1);
-    products.push_back(
-        {.a = left.at(from_a), .b = &columns.back(), .c = m.y + i * rows * mm.n, .c_step = mm.n});
-    if (ws.packed != nullptr) products[0].b = packed_columns<T>(ws);
+    columns.push_back(columns_of(i));
+    products.push_back(product(i, columns.back()));
     if (i + 1 < batches && columns.size() < kAtOnce) continue;
     COMMENSAL_TRY(multiply(shape, products, ws));
     columns.clear();
