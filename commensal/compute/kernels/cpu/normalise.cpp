@@ -18,30 +18,35 @@ namespace commensal::kernels::cpu {
 using tensor::DType;
 
 namespace {
-core::Result<bool> batch_norm_served(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  COMMENSAL_ASSIGN(const shape_inference::BatchNorm bn, shape_inference::batch_norm_of(call));
-  if (bn.trains || bn.type.dtype != DType::kFloat32 || bn.parameters != DType::kFloat32) {
-    return false;
-  }
+/// `bn` is of the call as it came: of 16-bit floats, perhaps.
+core::Result<bool> batch_norm_served(const shape_inference::BatchNorm& bn, const Call& call,
+                                     std::span<Tensor> outputs, Workspace& ws) {
+  const auto is_single = [&](int input) { return call.in(input).dtype() == DType::kFloat32; };
+  if (bn.trains || !is_single(0) || !is_single(1)) return false;
   if (bn.type.shape.elements() == 0) return true;
   const UnaryFn normalise = kernels_for(ws.isa).unary[static_cast<std::size_t>(Unary::kNormalise)];
   const float* x = call.in(0).data<float>().data();
   float* y = outputs[0].mutable_data<float>().data();
-  const auto parameter = [&](int input, std::int64_t channel) {
-    return call.in(input).data<float>()[static_cast<std::size_t>(channel)];
-  };
+  const float *const scales = call.in(1).data<float>().data(),
+                     *const biases = call.in(2).data<float>().data(),
+                     *const means = call.in(3).data<float>().data(),
+                     *const variances = call.in(4).data<float>().data();
   ws.threads.run(bn.type.shape.elements() / bn.plane, [&](std::int64_t i) {
     const std::int64_t c = i % bn.channels;
-    const float scale = parameter(1, c) / std::sqrt(parameter(4, c) + bn.epsilon);
-    normalise(x + i * bn.plane, y + i * bn.plane, bn.plane,
-              {parameter(3, c), scale, parameter(2, c)});
+    const float scale = scales[c] / std::sqrt(variances[c] + bn.epsilon);
+    normalise(x + i * bn.plane, y + i * bn.plane, bn.plane, {means[c], scale, biases[c]});
   });
   return true;
 }
 }  // namespace
 
 core::Result<void> batch_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kBatchNormalization, batch_norm_served);
+  COMMENSAL_ASSIGN(const auto bn,
+                   call.memo.of([&] { return shape_inference::batch_norm_of(call); }));
+  return serve(call, outputs, ws, ref::kBatchNormalization,
+               [&](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return batch_norm_served(*bn, own, made, space);
+               });
 }
 
 namespace {
@@ -87,11 +92,9 @@ core::Result<bool> layer_norm_served(const Call& call, std::span<Tensor> outputs
   return true;
 }
 
-core::Result<bool> groups(const Call& call, Tensor& output, Workspace& ws,
-                          shape_inference::GroupForm form) {
+core::Result<bool> groups_served(const shape_inference::Groups& groups, const Call& call,
+                                 Tensor& output, Workspace& ws) {
   if (call.in(0).dtype() != DType::kFloat32) return false;
-  COMMENSAL_ASSIGN(const shape_inference::Groups groups, shape_inference::groups_of(call, form));
-  COMMENSAL_ASSIGN(const float epsilon, call.attributes->real("epsilon", 1e-5f));
   if (output.elements() == 0) return true;
   const CpuKernels& kernels = kernels_for(ws.isa);
   const UnaryFn normalise = kernels.unary[static_cast<std::size_t>(Unary::kNormaliseTwice)];
@@ -100,7 +103,7 @@ core::Result<bool> groups(const Call& call, Tensor& output, Workspace& ws,
   const auto scale = call.in(1).data<float>(), bias = call.in(2).data<float>();
   ws.threads.run(output.elements() / groups.size, [&](std::int64_t group) {
     const std::int64_t first = group * groups.size;
-    const NormFacts facts = kernels.norm_facts(x + first, groups.size, epsilon);
+    const NormFacts facts = kernels.norm_facts(x + first, groups.size, groups.epsilon);
     for (std::int64_t at = first; at < first + groups.size; at += groups.stretch) {
       const auto p = static_cast<std::size_t>(groups.parameter(at));
       normalise(x + at, y + at, groups.stretch, {facts.mean, facts.scale, scale[p], bias[p]});
@@ -108,23 +111,34 @@ core::Result<bool> groups(const Call& call, Tensor& output, Workspace& ws,
   });
   return true;
 }
+
+template <shape_inference::GroupForm kForm>
+core::Result<void> normalise_groups(const Judge& judge, const Call& call, std::span<Tensor> outputs,
+                                    Workspace& ws) {
+  const auto parse = [&]() -> core::Result<shape_inference::Groups> {
+    COMMENSAL_ASSIGN(auto made, shape_inference::groups_of(call, kForm));
+    COMMENSAL_ASSIGN(made.epsilon, call.attributes->real("epsilon", 1e-5f));
+    return made;
+  };
+  COMMENSAL_ASSIGN(const auto groups, call.memo.of(parse));
+  return serve(call, outputs, ws, judge,
+               [&](const Call& own, std::span<Tensor> made, Workspace& space) {
+                 return groups_served(*groups, own, made[0], space);
+               });
+}
 }  // namespace
 
 core::Result<void> layer_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
   return serve(call, outputs, ws, ref::kLayerNormalization, layer_norm_served);
 }
 core::Result<void> group_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws) {
-  return serve(call, outputs, ws, ref::kGroupNormalization,
-               [](const Call& own, std::span<Tensor> made, Workspace& space) {
-                 return groups(own, made[0], space, shape_inference::GroupForm::kGroup);
-               });
+  return normalise_groups<shape_inference::GroupForm::kGroup>(ref::kGroupNormalization, call,
+                                                              outputs, ws);
 }
 core::Result<void> instance_normalization(const Call& call, std::span<Tensor> outputs,
                                           Workspace& ws) {
-  return serve(call, outputs, ws, ref::kInstanceNormalization,
-               [](const Call& own, std::span<Tensor> made, Workspace& space) {
-                 return groups(own, made[0], space, shape_inference::GroupForm::kInstance);
-               });
+  return normalise_groups<shape_inference::GroupForm::kInstance>(ref::kInstanceNormalization, call,
+                                                                 outputs, ws);
 }
 
 namespace {
