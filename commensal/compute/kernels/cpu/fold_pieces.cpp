@@ -27,6 +27,10 @@ void FoldPieces::fold(Pulse& pulse, Fold fold, const T* x, const Piece& piece,
     pulse(elements_ * piece.count / 4);
     return;
   }
+  if (layout_.runs().size() == 1 && layout_.run() <= kRow) {
+    *y = kernel.whole(x + piece.base + layout_.runs()[0], layout_.run(), shift);
+    return pulse(elements_ / 4);
+  }
   std::array<T, FoldKernel::kLanes> lanes;
   bool begin = true;
   for_row(pulse, x + piece.base, [&](const T* from, std::int64_t count) {

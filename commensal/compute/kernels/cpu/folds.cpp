@@ -52,14 +52,10 @@ HWY_INLINE auto first_lanes(int count) {
 }
 
 template <class T, class Term>
-void sum_row(const T* x, std::int64_t count, const T* shift, bool begin, T* lanes) {
+HWY_INLINE void add_row(const T* x, std::int64_t count, const T* shift, VectorOf<T>* acc) {
   constexpr LanesOf<T> d;
   constexpr int kOne = kLanesOf<T>, kVectors = kSumVectorsOf<T>;
   const auto by = shift == nullptr ? hn::Zero(d) : hn::Set(d, *shift);
-  VectorOf<T> acc[kVectors];
-  for (int v = 0; v < kVectors; ++v) {
-    acc[v] = begin ? absent<T>() : hn::LoadU(d, lanes + v * kOne);
-  }
   for (; count >= kSumLanes; count -= kSumLanes, x += kSumLanes) {
     COMMENSAL_UNROLL
     for (int v = 0; v < kVectors; ++v) {
@@ -71,7 +67,21 @@ void sum_row(const T* x, std::int64_t count, const T* shift, bool begin, T* lane
     const auto term = Term::of(load_first(rest, x + v * kOne), by);
     acc[v] = hn::Add(acc[v], hn::IfThenElse(first_lanes<T>(rest), term, absent<T>()));
   }
-  for (int v = 0; v < kVectors; ++v) hn::StoreU(acc[v], d, lanes + v * kOne);
+}
+template <class T>
+HWY_INLINE T canonical_total(VectorOf<T>* acc) {
+  const T total = tree_of_vectors<T>(acc);
+  return total != total ? std::numeric_limits<T>::quiet_NaN() : total;
+}
+template <class T, class Term>
+void sum_row(const T* x, std::int64_t count, const T* shift, bool begin, T* lanes) {
+  constexpr LanesOf<T> d;
+  VectorOf<T> acc[kSumVectorsOf<T>];
+  for (int v = 0; v < kSumVectorsOf<T>; ++v) {
+    acc[v] = begin ? absent<T>() : hn::LoadU(d, lanes + v * kLanesOf<T>);
+  }
+  add_row<T, Term>(x, count, shift, acc);
+  for (int v = 0; v < kSumVectorsOf<T>; ++v) hn::StoreU(acc[v], d, lanes + v * kLanesOf<T>);
 }
 template <class T>
 T sum_total(const T* lanes) {
@@ -79,8 +89,14 @@ T sum_total(const T* lanes) {
   for (int v = 0; v < kSumVectorsOf<T>; ++v) {
     acc[v] = hn::LoadU(LanesOf<T>(), lanes + v * kLanesOf<T>);
   }
-  const T total = tree_of_vectors<T>(acc);
-  return total != total ? std::numeric_limits<T>::quiet_NaN() : total;
+  return canonical_total<T>(acc);
+}
+template <class T, class Term>
+T sum_whole(const T* x, std::int64_t count, const T* shift) {
+  VectorOf<T> acc[kSumVectorsOf<T>];
+  for (auto& one : acc) one = absent<T>();
+  add_row<T, Term>(x, count, shift, acc);
+  return canonical_total<T>(acc);
 }
 
 /// Whole vectors of columns, or the first `rest` of one.
@@ -151,15 +167,11 @@ void sum_columns(const T* x, const std::int64_t* rows, std::int64_t count, const
 }
 
 template <class T, bool kMost>
-void extreme_row(const T* x, std::int64_t count, const T*, bool begin, T* lanes) {
+HWY_INLINE void extend_row(const T* x, std::int64_t count, typename Order<T, kMost>::I* best) {
   using O = Order<T, kMost>;
   constexpr typename O::Integers d;
   constexpr LanesOf<T> values;
   constexpr int kOne = kLanesOf<T>, kVectors = kSumVectorsOf<T>;
-  typename O::I best[kVectors];
-  for (int v = 0; v < kVectors; ++v) {
-    best[v] = begin ? O::start() : hn::BitCast(d, hn::LoadU(values, lanes + v * kOne));
-  }
   for (; count >= kSumLanes; count -= kSumLanes, x += kSumLanes) {
     COMMENSAL_UNROLL
     for (int v = 0; v < kVectors; ++v) {
@@ -172,6 +184,27 @@ void extreme_row(const T* x, std::int64_t count, const T*, bool begin, T* lanes)
     best[v] =
         hn::IfThenElse(hn::RebindMask(d, first_lanes<T>(rest)), O::better(best[v], key), best[v]);
   }
+}
+template <class T, bool kMost>
+HWY_INLINE T best_of(const typename Order<T, kMost>::I* all) {
+  using O = Order<T, kMost>;
+  constexpr typename O::Integers d;
+  auto best = O::start();
+  for (int v = 0; v < kSumVectorsOf<T>; ++v) best = O::better(best, all[v]);
+  best = kMost ? hn::MaxOfLanes(d, best) : hn::MinOfLanes(d, best);
+  return hn::GetLane(O::value(best));
+}
+template <class T, bool kMost>
+void extreme_row(const T* x, std::int64_t count, const T*, bool begin, T* lanes) {
+  using O = Order<T, kMost>;
+  constexpr typename O::Integers d;
+  constexpr LanesOf<T> values;
+  constexpr int kOne = kLanesOf<T>, kVectors = kSumVectorsOf<T>;
+  typename O::I best[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    best[v] = begin ? O::start() : hn::BitCast(d, hn::LoadU(values, lanes + v * kOne));
+  }
+  extend_row<T, kMost>(x, count, best);
   for (int v = 0; v < kVectors; ++v) {
     hn::StoreU(hn::BitCast(values, best[v]), values, lanes + v * kOne);
   }
@@ -180,12 +213,19 @@ template <class T, bool kMost>
 T extreme_total(const T* lanes) {
   using O = Order<T, kMost>;
   constexpr typename O::Integers d;
-  auto best = O::start();
+  typename O::I best[kSumVectorsOf<T>];
   for (int v = 0; v < kSumVectorsOf<T>; ++v) {
-    best = O::better(best, hn::BitCast(d, hn::LoadU(LanesOf<T>(), lanes + v * kLanesOf<T>)));
+    best[v] = hn::BitCast(d, hn::LoadU(LanesOf<T>(), lanes + v * kLanesOf<T>));
   }
-  best = kMost ? hn::MaxOfLanes(d, best) : hn::MinOfLanes(d, best);
-  return hn::GetLane(O::value(best));
+  return best_of<T, kMost>(best);
+}
+template <class T, bool kMost>
+T extreme_whole(const T* x, std::int64_t count, const T*) {
+  using O = Order<T, kMost>;
+  typename O::I best[kSumVectorsOf<T>];
+  for (auto& one : best) one = O::start();
+  extend_row<T, kMost>(x, count, best);
+  return best_of<T, kMost>(best);
 }
 template <bool kMost, int kVectors, class T>
 HWY_INLINE void extreme_some(const T* x, const std::int64_t* rows, std::int64_t count, T* y,
@@ -308,15 +348,18 @@ std::int64_t ahead(const float* x, std::int64_t at, std::int64_t end, Ahead& to)
 
 template <class T>
 constexpr FoldKernelsOf<T> fold_kernels() {
-  return {{{{sum_row<T, Itself>, sum_total<T>, sum_columns<T, Itself>},
-            {sum_row<T, Magnitude>, sum_total<T>, sum_columns<T, Magnitude>},
-            {sum_row<T, Square>, sum_total<T>, sum_columns<T, Square>},
-            {sum_row<T, Deviation>, sum_total<T>, sum_columns<T, Deviation>},
-            {extreme_row<T, true>, extreme_total<T, true>, extreme_columns<T, true>},
-            {extreme_row<T, false>, extreme_total<T, false>, extreme_columns<T, false>}}},
-          find_bits<T>,
-          places_of<T, true>,
-          places_of<T, false>};
+  return {
+      {{{sum_row<T, Itself>, sum_total<T>, sum_whole<T, Itself>, sum_columns<T, Itself>},
+        {sum_row<T, Magnitude>, sum_total<T>, sum_whole<T, Magnitude>, sum_columns<T, Magnitude>},
+        {sum_row<T, Square>, sum_total<T>, sum_whole<T, Square>, sum_columns<T, Square>},
+        {sum_row<T, Deviation>, sum_total<T>, sum_whole<T, Deviation>, sum_columns<T, Deviation>},
+        {extreme_row<T, true>, extreme_total<T, true>, extreme_whole<T, true>,
+         extreme_columns<T, true>},
+        {extreme_row<T, false>, extreme_total<T, false>, extreme_whole<T, false>,
+         extreme_columns<T, false>}}},
+      find_bits<T>,
+      places_of<T, true>,
+      places_of<T, false>};
 }
 constexpr FoldKernels fold_kernels_of_floats() {
   FoldKernels made = fold_kernels<float>();

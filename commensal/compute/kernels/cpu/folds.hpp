@@ -21,6 +21,8 @@ struct FoldKernelOf {
   /// holds; `begin`: it holds nothing yet.
   void (*row)(const T* x, std::int64_t count, const T* shift, bool begin, T* lanes) = nullptr;
   T (*total)(const T* lanes) = nullptr;
+  /// Both at once, for a row that nothing came before.
+  T (*whole)(const T* x, std::int64_t count, const T* shift) = nullptr;
   /// y[i] of x[rows[p] + i] for p in [0, count), at least 1; shift[i] is that of column i.
   void (*columns)(const T* x, const std::int64_t* rows, std::int64_t count, const T* shift, T* y,
                   std::int64_t columns) = nullptr;

@@ -154,7 +154,7 @@ class LogSumExp {
   void run(Pulse& pulse, const FoldPieces::Piece& piece, float* y, float* scratch) const {
     pieces_.fold(pulse, Fold::kMaximum, x_, piece, nullptr, y);
     for (std::int64_t i = 0; i < piece.count; ++i) y[i] = std::isinf(y[i]) ? 0.0f : y[i];
-    std::array<float, FoldPieces::kAcross> sums{};
+    std::array<float, FoldPieces::kAcross> sums;
     if (pieces_.across()) {
       columns(pulse, piece, y, sums.data(), scratch);
     } else {
@@ -174,6 +174,15 @@ class LogSumExp {
     kernels_.binary[static_cast<std::size_t>(what)](a, 1, b, b_step, y, count);
   }
   float row(Pulse& pulse, const FoldPieces::Piece& piece, float shift) const {
+    const auto& layout = pieces_.layout();
+    if (layout.runs().size() == 1 && layout.run() <= FoldPieces::kRow) {
+      std::array<float, FoldPieces::kRow> powers;
+      binary(Binary::kSub, x_ + piece.base + layout.runs()[0], &shift, 0, powers.data(),
+             layout.run());
+      unary(Unary::kExp, powers.data(), layout.run());
+      pulse(layout.run());
+      return sum_.whole(powers.data(), layout.run(), nullptr);
+    }
     std::array<float, FoldKernel::kLanes> lanes;
     bool begin = true;
     pieces_.for_row(pulse, x_ + piece.base, [&](const float* from, std::int64_t all) {
