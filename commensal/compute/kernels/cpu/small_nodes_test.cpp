@@ -25,11 +25,35 @@ Case window(std::string_view name, std::vector<Tensor> inputs) {
   return made;
 }
 
+Tensor codes(const Shape& shape, std::uint8_t step) {
+  std::vector<std::uint8_t> data(static_cast<std::size_t>(shape.elements()));
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint8_t>(i * step);
+  return Tensor::of<std::uint8_t>(shape, data);
+}
+
+std::vector<Case> small_products_of_codes() {
+  const auto scale = [](float one) { return Tensor::of<float>({}, std::array{one}); };
+  const auto product = [&](std::string_view name, const Shape& a, const Shape& b) {
+    Case made = small(name, {codes(a, 37), scale(0.02f), codes({}, 0), codes(b, 59), scale(0.01f),
+                             codes({}, 0), scale(0.03f), codes({}, 0)});
+    made.constants = {3};
+    return made;
+  };
+  std::vector<Case> made = {product("QLinearMatMul", {4, 4}, {4, 4}),
+                            product("QLinearConv", {1, 1, 4, 4}, {1, 1, 3, 3}),
+                            product("QLinearConv", {1, 2, 4, 4}, {2, 2, 3, 3})};
+  for (Case& one : made) {
+    if (one.name == "QLinearConv") one.attributes.set("pads", Ints{1, 1, 1, 1});
+  }
+  return made;
+}
+
 std::vector<Case> small_cases() {
   const Tensor x = random_tensor({1, 1, 4, 4}, 1), w = random_tensor({1, 1, 3, 3}, 2);
   std::vector<Case> made = {window("MaxPool", {x}), window("AveragePool", {x}),
                             window("LpPool", {x}), window("Conv", {x, w}),
                             window("ConvTranspose", {x, w})};
+  made[3].constants = made[4].constants = {1};
   made.push_back(small("GlobalMaxPool", {x}));
   made.push_back(small("GlobalAveragePool", {x}));
   made.push_back(small("LRN", {random_tensor({1, 4, 2, 2}, 1)}));
@@ -38,6 +62,7 @@ std::vector<Case> small_cases() {
   made.back().attributes.set("equation", std::string("ij,jk->ik"));
   made.push_back(small("DeformConv", {x, w, random_tensor({1, 18, 4, 4}, 3)}, 19));
   made.back().attributes.set("pads", Ints{1, 1, 1, 1});
+  made.back().constants = {1};
   made.push_back(small("GridSample", {x, random_tensor({1, 4, 4, 2}, 2)}, 20));
   const std::array scales = {1.0f, 1.0f, 1.0f, 1.0f};
   made.push_back(small("Resize", {x, Tensor(), Tensor::of<float>({4}, scales)}));
@@ -46,6 +71,14 @@ std::vector<Case> small_cases() {
   const Tensor heads = random_tensor({1, 1, 2, 4}, 1);
   made.push_back(small("Attention", {heads, heads, heads}, 23));
   made.push_back(small("MatMul", {random_tensor({4, 4}, 1), random_tensor({4, 4}, 2)}));
+  const Tensor planes = random_tensor({1, 4, 2, 2}, 1), four = random_tensor({4}, 2);
+  const Tensor spread = Tensor::of<float>({4}, std::array{1.0f, 0.5f, 2.0f, 0.0f});
+  made.push_back(small("BatchNormalization", {planes, four, four, four, spread}, 15));
+  made.push_back(small("InstanceNormalization", {planes, four, four}));
+  made.push_back(small("GroupNormalization", {planes, four, four}, 21));
+  made.back().attributes.set("num_groups", std::int64_t{2});
+  made.push_back(small("MeanVarianceNormalization", {planes}));
+  for (Case& one : small_products_of_codes()) made.push_back(std::move(one));
   return made;
 }
 
@@ -73,16 +106,19 @@ TEST(SmallNodes, KeepWhatTheirRunsShareAndAskForNoMemory) {
     tensor::Arena arena(1 << 20), none(1);  // of which nothing is to be had
     std::vector<Tensor> outputs = *allocate_outputs(call, arena);
     ThreadPool threads(1);
-    const bool is_product = test.name == "MatMul";  // panels of its left side
     const Isa isa = available_isas().back();
     std::shared_ptr<const Packed> packed;
-    if (op.pack != nullptr && !is_product) {  // whose weights are constant
+    if (!test.constants.empty()) {
+      std::vector<const Tensor*> weights(inputs.size());
+      for (const int i : test.constants) {
+        weights[static_cast<std::size_t>(i)] = inputs[static_cast<std::size_t>(i)];
+      }
       Call constants = call;
-      const std::vector<const Tensor*> weights = {nullptr, inputs[1]};
       constants.inputs = weights;
       packed = *op.pack(constants, isa);
+      ASSERT_NE(packed, nullptr);
     }
-    Workspace ws{is_product ? arena : none, threads, isa, packed.get()};
+    Workspace ws{none, threads, isa, packed.get()};
     ASSERT_TRUE(op.fast()(call, outputs, ws).has_value());
     const std::int64_t left = budget;
     EXPECT_LT(left, 1 << 20) << "nothing is kept";
