@@ -6,6 +6,7 @@
 #include <commensal/compute/kernels/pulse.hpp>
 #include <commensal/compute/kernels/ref/value.hpp>
 #include <limits>
+#include <span>
 #include <vector>
 
 /// Sorting by whole numbers, one digit after the other.
@@ -33,16 +34,30 @@ struct SortKey {
   }
 };
 
-/// The positions of the keys in ascending order, equal ones in theirs.
+/// The positions of few keys in ascending order, equal ones in theirs.
 template <class Key>
-std::vector<std::int64_t> sorted_by_digits(Pulse& pulse, const std::vector<Key>& keys) {
-  constexpr std::size_t kDigits = sizeof(Key), kValues = 256;
+void insert_in_order(std::span<const Key> keys, std::span<std::int64_t> order) {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    std::size_t to = i;
+    for (; to > 0 && keys[i] < keys[static_cast<std::size_t>(order[to - 1])]; --to) {
+      order[to] = order[to - 1];
+    }
+    order[to] = static_cast<std::int64_t>(i);
+  }
+}
+
+/// Of any number of keys; `order` has room for as many.
+template <class Key>
+void sort_by_digits(Pulse& pulse, std::span<const Key> keys, std::span<std::int64_t> order) {
+  constexpr std::size_t kDigits = sizeof(Key), kValues = 256, kFew = 32;
   const std::size_t count = keys.size();
-  std::vector<std::int64_t> order(count), next(count);
+  if (count <= kFew) return insert_in_order(keys, order);
+  std::vector<std::int64_t> more(count);
+  std::span<std::int64_t> from = order, to = more;
   std::array<std::array<std::size_t, kValues>, kDigits> counts{};
   for (std::size_t i = 0; i < count; ++i) {
     pulse(2);
-    order[i] = static_cast<std::int64_t>(i);
+    from[i] = static_cast<std::int64_t>(i);
     for (std::size_t d = 0; d < kDigits; ++d) ++counts[d][keys[i] >> (8 * d) & (kValues - 1)];
   }
   for (std::size_t d = 0; d < kDigits; ++d) {
@@ -50,13 +65,14 @@ std::vector<std::int64_t> sorted_by_digits(Pulse& pulse, const std::vector<Key>&
     if (std::ranges::find(places, count) != places.end()) continue;  // all have the same digit
     std::size_t begin = 0;
     for (auto& place : places) begin += std::exchange(place, begin);
-    for (const std::int64_t one : order) {
+    for (const std::int64_t one : from) {
       pulse(2);
-      next[places[keys[static_cast<std::size_t>(one)] >> (8 * d) & (kValues - 1)]++] = one;
+      to[places[keys[static_cast<std::size_t>(one)] >> (8 * d) & (kValues - 1)]++] = one;
     }
-    std::swap(order, next);
+    std::swap(from, to);
   }
-  return order;
+  if (from.data() == order.data()) return;
+  std::ranges::copy(from, order.begin());
 }
 
 }  // namespace commensal::kernels::ref

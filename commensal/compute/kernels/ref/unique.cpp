@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unique.
 #include <algorithm>
+#include <commensal/compute/kernels/few.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/radix.hpp>
 #include <commensal/compute/kernels/ref/runs.hpp>
@@ -52,14 +53,17 @@ struct UniquePlan {
   }
   template <class T>
   void find_groups(const Call& call, std::int64_t outer_size, bool sorted) {
+    Few<std::int64_t> order(view.length);
     if (outer_size * view.inner_size == 1) {
-      std::vector<typename SortKey<Compute<T>>::Key> keys;
-      keys.reserve(static_cast<std::size_t>(view.length));
-      for (const T x : paced<T>(call, 0)) keys.push_back(SortKey<Compute<T>>::of(load(x)));
-      return group_by(
-          call, sorted_by_digits(call.pulse, keys), sorted, [&](std::int64_t a, std::int64_t b) {
-            return keys[static_cast<std::size_t>(a)] == keys[static_cast<std::size_t>(b)];
-          });
+      using Key = typename SortKey<Compute<T>>::Key;
+      Few<Key> keys(view.length);
+      Key* next = keys.data();
+      for (const T x : paced<T>(call, 0)) *next++ = SortKey<Compute<T>>::of(load(x));
+      const auto all = keys.all();
+      sort_by_digits(call.pulse, all, std::span(order.data(), all.size()));
+      return group_by(call, order.all(), sorted, [&](std::int64_t a, std::int64_t b) {
+        return all[static_cast<std::size_t>(a)] == all[static_cast<std::size_t>(b)];
+      });
     }
     const auto x = paced<T>(call, 0);
     const auto compare = [&](std::int64_t a, std::int64_t b) {
@@ -74,47 +78,59 @@ struct UniquePlan {
       }
       return 0;
     };
-    Positions order(static_cast<std::size_t>(view.length));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
+    const auto end = order.data() + order.size();
+    std::iota(order.data(), end, 0);
+    std::stable_sort(order.data(), end,
                      [&](std::int64_t a, std::int64_t b) { return compare(a, b) < 0; });
-    group_by(call, order, sorted,
+    group_by(call, order.all(), sorted,
              [&](std::int64_t a, std::int64_t b) { return compare(a, b) == 0; });
   }
-  // Equal slices lie side by side in `order`, the first of them first.
+  // Equal slices lie side by side in `order`, the first of them first. Nobody reads what is listed
+  // for outputs that are not asked for.
   template <class Same>
-  void group_by(const Call& call, const Positions& order, bool sorted, const Same& same) {
+  void group_by(const Call& call, std::span<const std::int64_t> order, bool sorted,
+                const Same& same) {
     struct Group {
       std::size_t begin = 0, end = 0;
     };
-    std::vector<Group> groups;
+    Few<Group> room(std::ssize(order));
+    std::size_t size = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       call.pulse(4);
-      if (i == 0 || !same(order[groups.back().begin], order[i])) groups.push_back({i, i});
-      ++groups.back().end;
+      if (i == 0 || !same(order[room.data()[size - 1].begin], order[i])) {
+        room.data()[size++] = {i, i};
+      }
+      ++room.data()[size - 1].end;
     }
+    const std::span<Group> groups(room.data(), size);
     if (!sorted) {
       std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
         call.pulse();
         return order[a.begin] < order[b.begin];
       });
     }
-    group.resize(order.size());
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      first.push_back(order[groups[g].begin]);
-      count.push_back(static_cast<std::int64_t>(groups[g].end - groups[g].begin));
-      for (std::size_t i = groups[g].begin; i < groups[g].end; ++i) {
+    first.resize(size);
+    if (output_count > 2) group.resize(order.size());
+    if (output_count > 3) count.resize(size);
+    for (std::size_t g = 0; g < size; ++g) {
+      call.pulse();
+      first[g] = order[groups[g].begin];
+      if (output_count > 3) count[g] = static_cast<std::int64_t>(groups[g].end - groups[g].begin);
+      for (std::size_t i = groups[g].begin; i < groups[g].end && output_count > 2; ++i) {
         call.pulse();
         group[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(g);
       }
     }
   }
   std::vector<TensorType> types() const {
-    std::vector<TensorType> made = {to};
+    const auto wanted = static_cast<std::size_t>(std::clamp(output_count, 1, 4));
+    std::vector<TensorType> made;
+    made.reserve(wanted);
+    made.push_back(to);
     for (const Positions* list : {&first, &group, &count}) {
+      if (made.size() == wanted) break;
       made.push_back({DType::kInt64, Shape{static_cast<std::int64_t>(list->size())}});
     }
-    made.resize(static_cast<std::size_t>(std::clamp(output_count, 1, 4)));
     return made;
   }
   Scalar element(const Call& call, int output, std::int64_t index) const {
