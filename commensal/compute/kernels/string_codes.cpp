@@ -37,13 +37,14 @@ core::Result<void> check_strings(Places inputs, const Call& call) {
 
 core::Result<StringCodes> StringCodes::of(const Operator& op, const Call& call) {
   StringCodes made;
-  made.inputs_.assign(call.inputs.begin(), call.inputs.end());
+  made.given_ = call.inputs;
   if (op.strings == Strings::kOwn || std::ranges::none_of(call.inputs, is_strings)) return made;
   if (op.strings == Strings::kRefused) {
     return core::fail(core::ErrorCode::kUnsupported, "it takes no strings");
   }
   COMMENSAL_TRY(check_strings(op.codes.inputs, call));
   made.outputs_ = op.codes.outputs;
+  made.inputs_.assign(call.inputs.begin(), call.inputs.end());
   made.pool_.push_back("");
   for (const Tensor* input : call.inputs) {
     if (!is_strings(input)) continue;

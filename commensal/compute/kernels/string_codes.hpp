@@ -10,7 +10,7 @@
 namespace commensal::kernels {
 
 /// The inputs of one call, strings replaced by their codes. Refers to the strings of the
-/// call. Must not be moved while the span of inputs is in use.
+/// call, and without strings to its inputs. Must not be moved while the span of inputs is in use.
 class StringCodes {
  public:
   /// Errors: kUnsupported where the operator does not take strings, kInvalidArgument where it does
@@ -18,14 +18,15 @@ class StringCodes {
   static core::Result<StringCodes> of(const Operator& op, const Call& call);
 
   /// What the kernel is called with; without strings, the inputs as they were given.
-  std::span<const Tensor* const> inputs() const { return inputs_; }
+  std::span<const Tensor* const> inputs() const { return pool_.empty() ? given_ : inputs_; }
   /// Those of the kernel that hold codes.
   Places outputs() const { return outputs_; }
   /// The kernel's outputs, those that hold codes turned into strings.
   std::vector<Tensor> decoded(std::vector<Tensor> outputs, Pulse& pulse) const;
 
  private:
-  std::vector<const Tensor*> inputs_;
+  std::span<const Tensor* const> given_;
+  std::vector<const Tensor*> inputs_;  // where there are strings
   std::vector<std::unique_ptr<const Tensor>> coded_;
   std::vector<std::string_view> pool_;  // sorted; empty where there are no strings
   std::vector<std::shared_ptr<const void>> owners_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that keep some elements by place or by a mask: Trilu, Compress, GatherND.
+#include <commensal/compute/kernels/few.hpp>
 #include <commensal/compute/kernels/ref/movement.hpp>
 #include <commensal/compute/kernels/ref/runs.hpp>
 
@@ -111,11 +112,13 @@ struct GatherNd {
     }
     GatherNd op;
     op.slice = x.elements(batch + depth, x.rank());
-    COMMENSAL_TRY(op.find_starts(call, batch, depth));
-    std::vector<std::int64_t> dims(at.dims().begin(), at.dims().end() - 1);
-    dims.insert(dims.end(), x.dims().begin() + batch + depth, x.dims().end());
-    COMMENSAL_ASSIGN(const Shape shape, Shape::of(dims));
-    op.to = {call.in(0).dtype(), shape};
+    const auto picked = at.dims().first(static_cast<std::size_t>(at.rank() - 1));
+    const auto rest = x.dims().subspan(static_cast<std::size_t>(batch + depth));
+    Few<std::int64_t> dims(std::ssize(picked) + std::ssize(rest));
+    std::ranges::copy(rest, std::ranges::copy(picked, dims.data()).out);
+    COMMENSAL_ASSIGN(op.to.shape, Shape::of(dims.all()));
+    op.to.dtype = call.in(0).dtype();
+    if (!call.unknown.has(1)) COMMENSAL_TRY(op.find_starts(call, batch, depth));
     return op;
   }
   core::Result<void> find_starts(const Call& call, int batch, int depth) {
