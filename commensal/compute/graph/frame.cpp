@@ -42,6 +42,16 @@ void Program::Frame::Step::show_to(Tracer& tracer, const Node& node) const {
   tracer.before_node(node, shown);
 }
 
+core::Result<void> Program::Frame::Step::check_types() const {
+  for (std::size_t k = 0; k < std::min(outputs.size(), call.outputs.size()); ++k) {
+    const tensor::TensorType& made = call.outputs[k];
+    if (made == outputs[k].type() && !coded.has(k)) continue;
+    return core::fail(core::ErrorCode::kInvalidArgument, "output {} is {}, planned as {}", k,
+                      made.text(), outputs[k].type().text());
+  }
+  return {};
+}
+
 Program::Frame::Frame(const Program& program, bool fixes)
     : program_(program),
       graph_(*program.graph_),
@@ -84,15 +94,20 @@ void Program::Frame::fix(std::size_t node, const tensor::Tensor& memory) {
   if (kernel == nullptr || graph_.nodes[node].op->values != nullptr) return;
   const auto& outputs = graph_.nodes[node].outputs;
   const auto lies_here = [&](ValueId id) { return program_.in_place_.small_place(id).has_value(); };
-  if (step.call.outputs.empty() || !std::ranges::all_of(outputs, lies_here)) return;
+  const bool is_inferred = step.call.outputs.empty();  // in each run
+  const bool is_planned = program_.form_ == Form::kPlanned && graph_.nodes[node].op->shaped_by();
+  if (is_inferred && !is_planned) return;
+  if (!std::ranges::all_of(outputs, lies_here)) return;
   step.is_fixed = true;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const auto id = static_cast<std::size_t>(outputs[k]);
     const auto at = program_.in_place_.small_place(outputs[k]);
-    step.outputs.push_back(memory.part(*at, step.call.outputs[k]));
+    const auto& type = is_inferred ? *program_.declared_[id] : step.call.outputs[k];
+    step.outputs.push_back(memory.part(*at, type));
     value(outputs[k]) = step.outputs.back();
-    stays_[static_cast<std::size_t>(outputs[k])] = true;
+    stays_[id] = true;
   }
-  if (bind_inputs(node)) step.bound = kernel;
+  if (!is_inferred && bind_inputs(node)) step.bound = kernel;
 }
 
 /// Whether all of them stay.
@@ -111,7 +126,7 @@ void Program::Frame::list_what_passes() {
     if (!stays_[id]) passing_.push_back(static_cast<ValueId>(id));
   }
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (!steps_[i].is_fixed) passing_nodes_.push_back(i);
+    if (!steps_[i].is_fixed || program_.inferred_[i].empty()) passing_nodes_.push_back(i);
     auto& released = released_.emplace_back(program_.released_[i]);
     std::erase_if(released, [&](ValueId id) { return stays(id); });
   }
@@ -122,7 +137,7 @@ void Program::Frame::clear() {
     if (!value(id).is_nothing()) value(id) = tensor::Value();
   }
   for (const std::size_t i : passing_nodes_) {
-    steps_[i].outputs.clear();
+    if (!steps_[i].is_fixed) steps_[i].outputs.clear();
     if (program_.inferred_[i].empty()) steps_[i].call.memo.forget();
   }
 }

@@ -21,11 +21,13 @@ class Program::Frame {
     std::vector<tensor::Tensor> outputs;
     std::vector<const tensor::Tensor*> tensors;
     std::vector<const tensor::Value*> inputs;  // null: absent
-    bool is_fixed = false;                     // the outputs lie where they are in every run
-    kernels::Places coded;                     // outputs that hold codes of strings
+    bool is_fixed = false;  // the outputs lie where they are in every run, of types known ahead
+    kernels::Places coded;  // outputs that hold codes of strings
 
     /// Before the kernel runs: strings as such, not as the codes that it sees.
     void show_to(Tracer& tracer, const Node& node) const;
+    /// Of one that is fixed, and inferred all the same: its inference looks at elements.
+    core::Result<void> check_types() const;
   };
 
   /// `fixes`: whether small values may lie in memory of the frame's own, which the next run writes
@@ -56,7 +58,7 @@ class Program::Frame {
   std::vector<bool> stays_;  // from run to run: constants, and what is fixed
   std::vector<Step> steps_;
   // Of what does not stay: what to let go after each node, all values, and the nodes that make
-  // them.
+  // them or are inferred in each run.
   std::vector<std::vector<ValueId>> released_;
   std::vector<ValueId> passing_;
   std::vector<std::size_t> passing_nodes_;

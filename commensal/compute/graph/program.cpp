@@ -318,10 +318,11 @@ Result<void> Program::run_kernel(std::size_t index, Frame& frame, InPlace::Memor
       COMMENSAL_TRY(machine.control.begin(ops));
     }
     COMMENSAL_ASSIGN(step.call.outputs, node.op->judge->infer(step.call));
+    if (step.is_fixed) COMMENSAL_TRY(step.check_types());
   }
   COMMENSAL_TRY(run_call(index, frame, memory, machine));
-  if (step.is_fixed) return {};
   if (codes) step.call.memo.forget();
+  if (step.is_fixed) return {};
   if (codes) step.outputs = codes->decoded(std::move(step.outputs), step.call.pulse);
   for (std::size_t k = 0; k < node.outputs.size(); ++k) {
     if (codes) COMMENSAL_TRY(check_planned(node, k, step.outputs[k]));

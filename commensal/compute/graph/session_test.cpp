@@ -202,5 +202,43 @@ TEST(Session, RefusesOptionsThatCannotBe) {
   }
 }
 
+// Their types are known ahead, what they look at is not.
+TEST(Session, LooksAtIndicesInEachRun) {
+  for (const char* op : {"GatherND", "ScatterND", "ScatterElements"}) {
+    SCOPED_TRACE(op);
+    const bool scatters = std::string_view(op).starts_with("Scatter");
+    const bool by_tuple = std::string_view(op).ends_with("ND");
+    testing::GraphMaker maker;
+    const ValueId x = maker.input({3}), indices = maker.input({3, 1}, tensor::DType::kInt64);
+    const ValueId at = by_tuple ? indices : maker.node("Reshape", {indices, maker.integers({3})});
+    std::vector<ValueId> inputs = {maker.node("Neg", {x}), at};
+    if (scatters) inputs.push_back(x);
+    maker.output(maker.node("Neg", {maker.node(op, inputs)}));
+    auto session = Session::create(maker.finish(), {});
+    ASSERT_TRUE(session.has_value()) << session.error().message;
+    const std::vector<float> three = {1, 2, 3};
+    const auto run = [&](const std::vector<std::int64_t>& where) {
+      const std::vector<Tensor> fed = {Tensor::of<float>({3}, three),
+                                       Tensor::of<std::int64_t>({3, 1}, where)};
+      return session->run(fed);
+    };
+    for (const auto& where : {std::vector<std::int64_t>{0, 1, 2}, {2, 0, 1}, {-1, -1, 0}}) {
+      const auto made = run(where);
+      ASSERT_TRUE(made.has_value()) << made.error().message;
+      std::vector<float> expected = three;
+      for (std::size_t i = 0; i < where.size(); ++i) {
+        const auto place = static_cast<std::size_t>((where[i] + 3) % 3);
+        if (scatters) expected[place] = -three[i];
+        if (!scatters) expected[i] = three[place];
+      }
+      EXPECT_TRUE(std::ranges::equal((*made)[0].data<float>(), expected));
+    }
+    const auto refused = run({0, 3, 1});
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_THAT(refused.error().message, ::testing::HasSubstr("outside of a dimension of 3"));
+    EXPECT_TRUE(run({0, 1, 2}).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace commensal::graph
