@@ -22,7 +22,7 @@ T must(core::Result<T> result) {
 
 World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
              const gateway::QuotaConfig& quotas, bool open_signup, const std::string& relays,
-             const observe::Options& observe)
+             const observe::Options& observe, const gateway::PrivacyAuditors::Believed& auditors)
     : identity_(std::move(identity)),
       folder_(std::filesystem::temp_directory_path() /
               fmt::format("commensal-http-{}-{}", name, ::getpid())),
@@ -33,6 +33,7 @@ World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
   config.folder = folder_ / "gateway";
   config.audit_probability = 1;
   config.quotas = quotas;
+  config.privacy_auditors = auditors;
   if (open_signup) config.open_signup = protocol::Amount();
   gateway_ = must(gateway::Gateway::create({.loop = loop_,
                                             .clock = clock_,
@@ -78,16 +79,19 @@ void World::start_provider() {
   std::promise<void> started;
   loop_.post([&] {
     provider_client_ = std::make_unique<rpc::DirectClient>(streams_);
-    provider_ = must(provider::Provider::create(
-        {.loop = loop_,
-         .clock = clock_,
-         .rng = rng_,
-         .store = provider_store_,
-         .key = provider_key_,
-         .gateway = *provider_client_,
-         .engines = *engines_,
-         .job_ended = job_ended},
-        {.name = "p1", .folder = folder_ / "p1", .tasks_at_once = tasks_at_once, .purse = {}}));
+    provider_ = must(provider::Provider::create({.loop = loop_,
+                                                 .clock = clock_,
+                                                 .rng = rng_,
+                                                 .store = provider_store_,
+                                                 .key = provider_key_,
+                                                 .gateway = *provider_client_,
+                                                 .engines = *engines_,
+                                                 .job_ended = job_ended},
+                                                {.name = "p1",
+                                                 .folder = folder_ / "p1",
+                                                 .tasks_at_once = tasks_at_once,
+                                                 .purse = {},
+                                                 .statements = statements}));
     provider_->start();
     started.set_value();
   });

@@ -64,10 +64,12 @@ class World {
  public:
   /// With an identity it speaks TLS, which client() trusts by its pin. `open_signup`: whoever comes
   /// may make an account, which gets no credit. `relays`: the secret of those who may say whose
-  /// connections they carry. `observe`: what its operator sees.
+  /// connections they carry. `observe`: what its operator sees. `auditors`: whom it believes about
+  /// privacy classes.
   explicit World(const std::string& name, std::shared_ptr<tls::Identity> identity = nullptr,
                  const gateway::QuotaConfig& quotas = {}, bool open_signup = false,
-                 const std::string& relays = "", const observe::Options& observe = {});
+                 const std::string& relays = "", const observe::Options& observe = {},
+                 const gateway::PrivacyAuditors::Believed& auditors = {});
   ~World();
 
   void start_provider();
@@ -93,6 +95,7 @@ class World {
   // Of the provider, before it comes.
   provider::AtOnce tasks_at_once;
   std::function<void(const provider::JobEnd&)> job_ended;
+  std::vector<protocol::PrivacyStatement> statements;
 
  private:
   const std::shared_ptr<tls::Identity> identity_;

@@ -42,9 +42,11 @@ Result<Order> Answers::order_for(InferRequest& request) {
   order.scheduling = request.scheduling;
   order.timeout_ms = request.timeout_ms;
   order.journey = std::move(request.journey);
-  order.privacy_class = request.privacy_class;
-  COMMENSAL_TRY(deps_.privacy.check(order.privacy_class));
   COMMENSAL_ASSIGN(order.model, deps_.hub.find(&request.account, request.model, request.version));
+  const ModelVersion& model = order.model;
+  COMMENSAL_ASSIGN(const auto served, deps_.hub.repository().config(model.name, model.version));
+  COMMENSAL_ASSIGN(order.privacy_class, deps_.privacy.class_for(model.name, served->privacy_class,
+                                                                request.privacy_class));
   COMMENSAL_TRY(check_loaded(deps_.hub.repository(), order.model));
   COMMENSAL_TRY(check_outputs(order.model, request.outputs));
   COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));

@@ -22,7 +22,7 @@ struct InferRequest {
   core::Digest draw_commitment{};    // its consumer's, as in protocol::Job
   std::int64_t timeout_ms = 0;  // after so long nobody waits for the answer; 0: as long as it takes
   Scheduling scheduling = {};
-  std::string privacy_class = {};  // as Order's
+  std::string privacy_class = {};  // that it names; "": none
   /// Asked once, before anything is done that costs: whether the model's answer can be given.
   std::function<core::Result<void>(const ModelVersion&)> check = {};
   JourneyPtr journey = nullptr;  // of who looks on

@@ -179,8 +179,10 @@ void Gateway::report(core::Error error) { state_->events.push(event::Failed{std:
 std::string Gateway::why_not_ready(const ModelVersion* model) const {
   if (const auto failed = failure()) return "the gateway cannot write any more: " + failed->message;
   if (model != nullptr) {
-    const auto is_loaded = state_->hub.repository().is_loaded(model->name);
-    if (is_loaded && !*is_loaded) return "unloaded";
+    if (!state_->hub.repository().is_loaded(model->name).value_or(true)) return "unloaded";
+    const auto served = state_->hub.repository().config(model->name, model->version);
+    const std::string why = served ? state_->privacy.why_not_served((*served)->privacy_class) : "";
+    if (!why.empty()) return why;
   }
   ModelVersion any;
   any.name = "any model";

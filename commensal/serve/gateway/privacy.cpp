@@ -37,6 +37,29 @@ core::Result<void> PrivacyAuditors::check(std::string_view privacy_class) const 
               known.empty() ? "none" : known);
 }
 
+std::string PrivacyAuditors::why_not_served(std::string_view privacy_class) const {
+  if (privacy_class.empty() || believed_.contains(privacy_class)) return "";
+  return fmt::format(
+      "it is of the privacy class '{}', about which this gateway believes no auditor",
+      privacy_class);
+}
+
+core::Result<std::string> PrivacyAuditors::class_for(std::string_view model, const std::string& own,
+                                                     const std::string& asked) const {
+  if (own.empty()) {
+    COMMENSAL_TRY(check(asked));
+    return asked;
+  }
+  if (!asked.empty() && asked != own) {
+    return fail(ErrorCode::kInvalidArgument,
+                "'{}' is served to the privacy class '{}', the request names '{}'", model, own,
+                asked);
+  }
+  const std::string why = why_not_served(own);
+  if (why.empty()) return own;
+  return fail(ErrorCode::kUnavailable, "no provider for '{}': {}", model, why);
+}
+
 core::Result<void> PrivacyAuditors::accept(const protocol::PrivacyStatement& statement,
                                            const crypto::Address& provider,
                                            std::int64_t now_ms) const {

@@ -33,6 +33,13 @@ class PrivacyAuditors {
   /// Of a request that names this class, or none (""). Error: kInvalidArgument (nobody is believed
   /// about it, so that no provider could have it).
   core::Result<void> check(std::string_view privacy_class) const;
+  /// What a request is of that names the class `asked`, or none (""), where its model is of the
+  /// class `own`, or of none. Errors: kInvalidArgument (the model is of another one; check's),
+  /// kUnavailable (nobody is believed about the model's).
+  core::Result<std::string> class_for(std::string_view model, const std::string& own,
+                                      const std::string& asked) const;
+  /// "" where a model of this class, or of none (""), may have a provider; else why not.
+  std::string why_not_served(std::string_view privacy_class) const;
   /// What holds at `now_ms` of all that a provider shows; of the rest `ignored` hears why it does
   /// not, in a line each.
   PrivacyClasses classes_of(std::span<const protocol::PrivacyStatement> shown,

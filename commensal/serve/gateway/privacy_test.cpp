@@ -88,5 +88,31 @@ TEST_F(Privacy, AClassThatNobodyVouchesForIsARequestsFault) {
   EXPECT_THAT(PrivacyAuditors({}).check("tax").error().message, HasSubstr("auditors for none"));
 }
 
+TEST_F(Privacy, ARequestIsOfItsModelsClassOrOfItsOwn) {
+  EXPECT_EQ(auditors_.class_for("a/m", "", ""), "");
+  EXPECT_EQ(auditors_.class_for("a/m", "", "legal"), "legal");
+  EXPECT_EQ(auditors_.class_for("a/m", "medical", ""), "medical");
+  EXPECT_EQ(auditors_.class_for("a/m", "medical", "medical"), "medical");
+  const auto other = auditors_.class_for("a/m", "medical", "legal");
+  EXPECT_EQ(other.error().code, core::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(other.error().message,
+            "'a/m' is served to the privacy class 'medical', the request names 'legal'");
+  EXPECT_EQ(auditors_.class_for("a/m", "", "tax").error().code, core::ErrorCode::kInvalidArgument);
+}
+
+// It is not the fault of who asks.
+TEST_F(Privacy, AModelOfAClassThatNobodyVouchesForHasNoProvider) {
+  EXPECT_EQ(auditors_.why_not_served(""), "");
+  EXPECT_EQ(auditors_.why_not_served("medical"), "");
+  const std::string why =
+      "it is of the privacy class 'tax', about which this gateway believes no auditor";
+  EXPECT_EQ(auditors_.why_not_served("tax"), why);
+  for (const char* asked : {"", "tax"}) {
+    const auto refused = auditors_.class_for("a/m", "tax", asked);
+    EXPECT_EQ(refused.error().code, core::ErrorCode::kUnavailable);
+    EXPECT_EQ(refused.error().message, "no provider for 'a/m': " + why);
+  }
+}
+
 }  // namespace
 }  // namespace commensal::gateway

@@ -13,15 +13,22 @@ using core::ErrorCode;
 constexpr std::string_view kAliases = "model_aliases";     // alias -> "owner/model"
 constexpr std::string_view kUnloaded = "models_unloaded";  // "owner/model" -> nothing
 constexpr std::string_view kConfigs = "model_configs";     // as versions of models
+constexpr std::string_view kClasses = "model_classes";     // likewise: of privacy, that was said
 
 core::Bytes bytes_of(std::string_view text) {
   const core::ByteView view = core::as_bytes(text);
   return {view.begin(), view.end()};
 }
 
+/// What begins the keys of all its versions, of which the newest comes first.
+core::Bytes prefix_of(const std::string& model) {
+  core::Bytes prefix = bytes_of(model);
+  prefix.push_back(0);
+  return prefix;
+}
+
 core::Bytes key_of(const std::string& model, std::uint32_t version) {
-  core::Bytes key = bytes_of(model);
-  key.push_back(0);
+  core::Bytes key = prefix_of(model);
   const core::Bytes number = newest_first_key(version);
   key.insert(key.end(), number.begin(), number.end());
   return key;
@@ -97,12 +104,28 @@ core::Result<std::string> Repository::resolve(const std::string& name) {
 }
 
 core::Result<void> Repository::set_config(const std::string& model, std::uint32_t version,
-                                          const ServingConfig& config) {
+                                          const ServingConfig& config,
+                                          const std::optional<std::string>& privacy_class) {
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(config));
-  core::Bytes key = key_of(model, version);
-  COMMENSAL_TRY(store_.apply({{std::string(kConfigs), key, std::move(row)}}));
-  configs_.erase(key);
+  const core::Bytes key = key_of(model, version);
+  core::Store::Batch batch = {{std::string(kConfigs), key, std::move(row)}};
+  if (privacy_class) batch.push_back({std::string(kClasses), key, bytes_of(*privacy_class)});
+  COMMENSAL_TRY(store_.apply(batch));
+  // Later versions may be of its class.
+  configs_.erase(configs_.lower_bound(prefix_of(model)), configs_.upper_bound(key));
   return {};
+}
+
+core::Result<std::string> Repository::class_of(const std::string& model, std::uint32_t version) {
+  const core::Bytes own = key_of(model, version);
+  std::string said;
+  COMMENSAL_TRY(
+      store_.scan(kClasses, prefix_of(model), [&](core::ByteView key, core::ByteView value) {
+        if (std::ranges::lexicographical_compare(key, own)) return true;  // of a later version
+        said = core::as_text(value);
+        return false;
+      }));
+  return said;
 }
 
 core::Result<std::shared_ptr<const ServingConfig>> Repository::config(const std::string& model,
@@ -115,6 +138,7 @@ core::Result<std::shared_ptr<const ServingConfig>> Repository::config(const std:
   if (row) {
     COMMENSAL_ASSIGN(config, protocol::decode_stored<ServingConfig>(*row));
   }
+  COMMENSAL_ASSIGN(config.privacy_class, class_of(model, version));
   if (configs_.size() >= limits::kConfigsInMemoryMax) configs_.clear();  // they are read again
   return configs_.emplace(std::move(key), std::make_shared<const ServingConfig>(std::move(config)))
       .first->second;

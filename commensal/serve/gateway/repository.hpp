@@ -31,6 +31,9 @@ struct ServingConfig {
   core::Bytes config;    // JSON; empty: nothing is said
   core::Bytes override;  // what a client has loaded it with since; empty: the above holds
   std::vector<File> files;
+  /// Of what the version is asked; "": of none. No part of the record: Repository says it, of what
+  /// was said of this version or, where nothing was, of the newest before it.
+  std::string privacy_class = {};
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -57,8 +60,11 @@ class Repository {
   /// "owner/model" for it or an alias of it; what is neither stays as it is.
   core::Result<std::string> resolve(const std::string& name);
 
+  /// `privacy_class`: what its texts say of that, "" being that it is of none from now on. Where
+  /// they say nothing the version stays of the class that it is of.
   core::Result<void> set_config(const std::string& model, std::uint32_t version,
-                                const ServingConfig& config);
+                                const ServingConfig& config,
+                                const std::optional<std::string>& privacy_class = {});
   /// Empty where nobody set one. Shared, so that what was made of it is known by its place.
   core::Result<std::shared_ptr<const ServingConfig>> config(const std::string& model,
                                                             std::uint32_t version);
@@ -68,6 +74,7 @@ class Repository {
 
  private:
   core::Result<void> open();
+  core::Result<std::string> class_of(const std::string& model, std::uint32_t version);
 
   core::Store& store_;
   bool is_open_ = false;

@@ -59,6 +59,34 @@ TEST_F(RepositoryTest, ConfigurationsAreOfVersions) {
   EXPECT_NE(before, *repository_.config("alice/m", 2));
 }
 
+TEST_F(RepositoryTest, AVersionIsOfTheClassThatWasSaidLast) {
+  const auto classes = [](Repository& repository) {
+    std::vector<std::string> all;
+    for (std::uint32_t version = 1; version <= 4; ++version)
+      all.push_back((*repository.config("alice/m", version))->privacy_class);
+    return all;
+  };
+  const auto are = [&](std::vector<std::string> all) {
+    Repository other = again();
+    EXPECT_EQ(classes(repository_), all);
+    EXPECT_EQ(classes(other), all);
+  };
+  const ServingConfig said{.config = bytes_of("{}"), .override = {}, .files = {}};
+  are({"", "", "", ""});
+  ASSERT_TRUE(repository_.set_config("alice/m", 2, said, "medical"));
+  are({"", "medical", "medical", "medical"});
+  ASSERT_TRUE(repository_.set_config("alice/m", 2, {}));  // which says nothing of it
+  ASSERT_TRUE(repository_.set_config("alice/m", 3, said));
+  are({"", "medical", "medical", "medical"});
+  ASSERT_TRUE(repository_.set_config("alice/m", 3, said, "legal"));
+  are({"", "medical", "legal", "legal"});
+  ASSERT_TRUE(repository_.set_config("alice/m", 4, said, ""));
+  ASSERT_TRUE(repository_.set_config("alice/m", 1, said, "tax"));
+  are({"tax", "medical", "legal", ""});
+  for (const char* other : {"alice/m2", "alice/", "alice/n", "a/m"})
+    EXPECT_EQ((*repository_.config(other, 4))->privacy_class, "") << other;
+}
+
 TEST_F(RepositoryTest, WhatIsUnloadedStaysSo) {
   EXPECT_TRUE(*repository_.is_loaded("alice/m"));
   ASSERT_TRUE(repository_.set_loaded("alice/m", false));

@@ -61,16 +61,20 @@ Result<void> check_bounds(const RolloutRequest& request) {
 
 }  // namespace
 
-Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub) {
+Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub,
+                                 const PrivacyAuditors& privacy) {
   COMMENSAL_TRY(check_bounds(request));
   RolloutPlan plan;
   Order& order = plan.order;
   COMMENSAL_ASSIGN(order.model, hub.find(&request.account, request.model, request.version));
+  const ModelVersion& model = order.model;
+  COMMENSAL_ASSIGN(const auto served, hub.repository().config(model.name, model.version));
+  COMMENSAL_ASSIGN(order.privacy_class,
+                   privacy.class_for(model.name, served->privacy_class, request.privacy_class));
   COMMENSAL_ASSIGN(order.inputs, order_inputs(order.model, std::move(request.inputs)));
   COMMENSAL_ASSIGN(plan.feeds, feeds_of(order.model, request));
   COMMENSAL_TRY(
       noise::check_feeds(*outline_of(order.model.inputs, order.model.outputs), plan.feeds));
-  order.privacy_class = request.privacy_class;
   plan.request = std::move(request);
   return plan;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/serve/gateway/privacy.hpp>
 #include <commensal/serve/gateway/work.hpp>
 
 namespace commensal::gateway {
@@ -17,7 +18,7 @@ struct RolloutRequest {
   std::optional<int> noise_exponent = 12;  // none: without noise
   protocol::StateRule states = protocol::StateRule::kFinite;
   double audit_probability = 0.01;  // of each step; step 1 of 10 or more besides
-  std::string privacy_class = {};   // as Order's
+  std::string privacy_class = {};   // that it names; "": none
 };
 
 /// A request that makes sense for its model.
@@ -27,8 +28,9 @@ struct RolloutPlan {
   std::vector<protocol::Feed> feeds;
 };
 
-/// Errors: kNotFound (model), kInvalidArgument, naming what was expected.
-core::Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub);
+/// Errors: kNotFound (model), kInvalidArgument, naming what was expected; class_for's.
+core::Result<RolloutPlan> plan_rollout(RolloutRequest request, ModelHub& hub,
+                                       const PrivacyAuditors& privacy);
 
 /// Its job without money, and what opens c_0. `noise_key`: as rollout::noise_chain's.
 rollout::JobRecord record_of(const RolloutPlan& plan, const core::Digest& input_salt,

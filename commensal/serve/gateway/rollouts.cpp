@@ -102,8 +102,8 @@ Result<RolloutStatus> Rollouts::create(RolloutRequest request) {
     }
     if (known != nullptr) return status_of(*known);
   }
-  COMMENSAL_TRY(deps_.privacy.check(request.privacy_class));
-  COMMENSAL_ASSIGN(const RolloutPlan plan, plan_rollout(std::move(request), deps_.hub));
+  COMMENSAL_ASSIGN(const RolloutPlan plan,
+                   plan_rollout(std::move(request), deps_.hub, deps_.privacy));
   COMMENSAL_TRY(admit(plan.request));
   auto begun = begin(plan);
   if (!begun) deps_.till.release(plan.request.account.name, plan.request.steps);

@@ -104,8 +104,8 @@ Result<std::string> set_config(const Services& services, const Call& call,
     return core::fail(ErrorCode::kPermissionDenied, "'{}' is {}'s: its owner or an operator may",
                       model.name, model.owner);
   }
-  COMMENSAL_TRY(oip::config_of(model, said));
-  COMMENSAL_TRY(hub.repository().set_config(model.name, model.version, said));
+  COMMENSAL_ASSIGN(const oip::ModelConfig made, oip::config_of(model, said));
+  COMMENSAL_TRY(hub.repository().set_config(model.name, model.version, said, made.privacy_class));
   COMMENSAL_ASSIGN(const auto config, services.serving.configs.of(hub, model));
   return config->json;
 }

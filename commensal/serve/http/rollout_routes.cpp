@@ -5,7 +5,6 @@
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/rollout_body.hpp>
-#include <commensal/serve/oip/privacy.hpp>
 
 namespace commensal::http {
 
@@ -54,18 +53,6 @@ Response status_response(const Result<RolloutStatus>& status, int code = 200) {
   return response;
 }
 
-/// Of the class that its model is of, if it is of one.
-Result<RolloutStatus> create(const Services& services, gateway::RolloutRequest request) {
-  gateway::ModelHub& hub = services.gateway.hub();
-  const auto model = hub.find(&request.account, request.model, request.version);
-  if (model) {  // else it may have been removed since the same was asked for first
-    COMMENSAL_ASSIGN(const auto config, services.serving.configs.of(hub, *model));
-    COMMENSAL_ASSIGN(request.privacy_class,
-                     oip::privacy_class_of(*config, request.model, request.privacy_class));
-  }
-  return services.gateway.rollouts().create(std::move(request));
-}
-
 void create_rollout(const Services& services, CallPtr call, Reply reply) {
   auto request = read_rollout_body(call->body, call->json_bytes);
   if (!request) return reply(error_response(request.error()));
@@ -73,7 +60,7 @@ void create_rollout(const Services& services, CallPtr call, Reply reply) {
   request->account = call->account;
   services.turns->post(
       call->line, [&services, request = *std::move(request), reply = std::move(reply)]() mutable {
-        reply(status_response(create(services, std::move(request)), 201));
+        reply(status_response(services.gateway.rollouts().create(std::move(request)), 201));
       });
 }
 

@@ -5,7 +5,6 @@
 #include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/oip/classification.hpp>
 #include <commensal/serve/oip/infer.hpp>
-#include <commensal/serve/oip/privacy.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 #include <tuple>
 
@@ -42,7 +41,7 @@ core::Result<void> check_classes(const std::vector<RequestedOutput>& classified,
   return {};
 }
 
-/// As its model is served. Error: kNotFound, privacy_class_of's, fit_inputs', check_classes'.
+/// As its model is served. Error: kNotFound, fit_inputs', check_classes'.
 core::Result<void> fit(const Services& services, Trip& trip) {
   gateway::ModelHub& hub = services.gateway.hub();
   gateway::InferRequest& order = trip.order;
@@ -50,8 +49,6 @@ core::Result<void> fit(const Services& services, Trip& trip) {
                    hub.find(&order.account, order.model, order.version));
   trip.model = {model.name, model.version};
   COMMENSAL_ASSIGN(trip.config, services.serving.configs.of(hub, model));
-  COMMENSAL_ASSIGN(order.privacy_class,
-                   privacy_class_of(*trip.config, order.model, order.privacy_class));
   COMMENSAL_TRY(fit_inputs(*trip.config, order.model, trip.sequence, order.inputs));
   COMMENSAL_TRY(check_classes(trip.classified, model));
   const Scheduled scheduled = schedule(trip.config->batching, trip.priority, trip.timeout_us);

@@ -235,6 +235,15 @@ Result<std::vector<PortConfig>> settle_all(Messages* said, const std::vector<Mod
   return made;
 }
 
+/// What the configuration says of the privacy class: nothing, one, or "", that there is none.
+Result<std::optional<std::string>> class_said_in(const Wire& wire) {
+  const auto found = wire.parameters().find(std::string(kPrivacyClass));
+  if (found == wire.parameters().end()) return std::nullopt;
+  const std::string& said = found->second.string_value();
+  if (!said.empty()) COMMENSAL_TRY(read_privacy_class(said));
+  return said;
+}
+
 }  // namespace
 
 Result<std::string> read_config(std::string_view text) {
@@ -265,10 +274,12 @@ Result<ModelConfig> config_of(const ModelVersion& model, const gateway::ServingC
   if (wire.platform().empty()) wire.set_platform("commensal_onnx");
   if (wire.backend().empty()) wire.set_backend("commensal");
   COMMENSAL_ASSIGN(made.batching, batching_config(wire));
-  const auto said_class = wire.parameters().find(std::string(kPrivacyClass));
-  if (said_class != wire.parameters().end()) {
-    COMMENSAL_ASSIGN(made.privacy_class, read_privacy_class(said_class->second.string_value()));
-  }
+  COMMENSAL_ASSIGN(made.privacy_class, class_said_in(wire));
+  const std::string privacy_class = made.privacy_class.value_or(said.privacy_class);
+  auto& parameters = *wire.mutable_parameters();
+  parameters.erase(std::string(kPrivacyClass));
+  if (!privacy_class.empty())
+    parameters[std::string(kPrivacyClass)].set_string_value(privacy_class);
   COMMENSAL_ASSIGN(made.controls, controls_of(wire, model));
   const bool is_batched = made.batch_max > 0;
   COMMENSAL_ASSIGN(made.inputs, settle_all(wire.mutable_input(), model.inputs, made.controls,

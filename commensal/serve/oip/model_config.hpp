@@ -36,8 +36,8 @@ struct ModelConfig {
   std::vector<PortConfig> inputs, outputs;
   std::vector<Control> controls;
   BatchingConfig batching;
-  std::string privacy_class;  // of what it is asked; "": none
-  std::string json;           // all of it, as REST has it
+  std::optional<std::string> privacy_class;  // where it says one; "": that it is of none
+  std::string json;                          // all of it, as REST has it
 };
 
 /// What is kept of a configuration that somebody has written: JSON. `text` is JSON or protobuf's

@@ -10,13 +10,4 @@ core::Result<std::string> read_privacy_class(std::string_view said) {
   return std::string(said);
 }
 
-core::Result<std::string> privacy_class_of(const ModelConfig& config, const std::string& model,
-                                           const std::string& asked) {
-  const std::string& own = config.privacy_class;
-  if (own.empty() || asked.empty() || own == asked) return asked.empty() ? own : asked;
-  return core::fail(core::ErrorCode::kInvalidArgument,
-                    "'{}' is served to the privacy class '{}', the request names '{}'", model, own,
-                    asked);
-}
-
 }  // namespace commensal::oip

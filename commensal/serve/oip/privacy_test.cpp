@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of which class a request is: as it says, or as its model is configured.
+// What is said of a privacy class, by requests and by configurations.
 #include <gmock/gmock.h>
 
+#include <commensal/serve/oip/model_config.hpp>
 #include <commensal/serve/oip/privacy.hpp>
+#include <nlohmann/json.hpp>
 
 namespace commensal::oip {
 namespace {
@@ -21,23 +23,40 @@ gateway::ModelVersion model() {
   return made;
 }
 
-core::Result<ModelConfig> configured(std::string_view text) {
+core::Result<ModelConfig> configured(std::string_view text, const std::string& of = "") {
   COMMENSAL_ASSIGN(const std::string kept, read_config(text));
   const core::ByteView bytes = core::as_bytes(kept);
-  return config_of(model(), {.config = {bytes.begin(), bytes.end()}, .override = {}, .files = {}});
+  gateway::ServingConfig said{.config = {bytes.begin(), bytes.end()}, .override = {}, .files = {}};
+  said.privacy_class = of;
+  return config_of(model(), said);
 }
 
-TEST(PrivacyClass, IsTheRequestsOrItsModels) {
-  const ModelConfig any;
-  EXPECT_EQ(privacy_class_of(any, "m", ""), "");
-  EXPECT_EQ(privacy_class_of(any, "m", "medical"), "medical");
-  const auto config =
-      configured(R"(parameters { key: "privacy_class" value { string_value: "medical" } })");
-  ASSERT_TRUE(config) << config.error().message;
-  EXPECT_EQ(privacy_class_of(*config, "m", ""), "medical");
-  EXPECT_EQ(privacy_class_of(*config, "m", "medical"), "medical");
-  EXPECT_EQ(privacy_class_of(*config, "m", "legal").error().message,
-            "'m' is served to the privacy class 'medical', the request names 'legal'");
+/// As it is shown; "": none.
+std::string shown(const core::Result<ModelConfig>& config) {
+  if (!config) return "refused: " + config.error().message;
+  const auto json = nlohmann::json::parse(config->json);
+  const auto parameters = json.value("parameters", nlohmann::json::object());
+  if (!parameters.contains("privacy_class")) return "";
+  return parameters.at("privacy_class").at("string_value").get<std::string>();
+}
+
+constexpr std::string_view kMedical =
+    R"(parameters { key: "privacy_class" value { string_value: "medical" } })";
+
+TEST(PrivacyClass, OfAConfigurationIsWhatItNamesOrWhatHeldBefore) {
+  EXPECT_EQ(configured("")->privacy_class, std::nullopt);
+  EXPECT_EQ(configured("", "legal")->privacy_class, std::nullopt);
+  EXPECT_EQ(configured(kMedical, "legal")->privacy_class, "medical");
+  EXPECT_EQ(shown(configured("")), "");
+  EXPECT_EQ(shown(configured("", "legal")), "legal");
+  EXPECT_EQ(shown(configured(kMedical, "legal")), "medical");
+  for (const char* none : {"", R"(value { string_value: "" })"}) {
+    const auto config =
+        configured(fmt::format(R"(parameters {{ key: "privacy_class" {} }})", none), "legal");
+    ASSERT_TRUE(config) << config.error().message;
+    EXPECT_EQ(config->privacy_class, "") << "taken away by who says so";
+    EXPECT_EQ(shown(config), "");
+  }
 }
 
 // Who says it means it: a name that went missing on its way takes no bar away.
@@ -46,10 +65,9 @@ TEST(PrivacyClass, HasANameWhereItIsSaid) {
   for (const char* bad : {"", "Medical"})
     EXPECT_THAT(read_privacy_class(bad).error().message,
                 HasSubstr("the parameter 'privacy_class': the privacy class"));
-  for (const char* bad : {"", R"(value { string_value: "" })", R"(value { string_value: "A" })"})
-    EXPECT_FALSE(configured(fmt::format(R"(parameters {{ key: "privacy_class" {} }})", bad)));
+  EXPECT_FALSE(configured(R"(parameters { key: "privacy_class" value { string_value: "A" } })"));
   EXPECT_EQ(configured(R"(parameters { key: "other" value { string_value: "A" } })")->privacy_class,
-            "");
+            std::nullopt);
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ Result<std::string> load(const Services& services, const Asker& asker, const Que
   if (said->override != override) {
     ServingConfig now = *said;
     now.override = override;
-    COMMENSAL_TRY(config_of(model, now));
-    COMMENSAL_TRY(repository.set_config(model.name, model.version, now));
+    COMMENSAL_ASSIGN(const ModelConfig made, config_of(model, now));
+    COMMENSAL_TRY(repository.set_config(model.name, model.version, now, made.privacy_class));
   }
   COMMENSAL_TRY(repository.set_loaded(model.name, true));
   return "";
