@@ -100,6 +100,43 @@ TEST_F(HttpPrivacy, ALoadWithoutAConfigurationTakesNoClassAway) {
   EXPECT_EQ(class_of(1), "medical");
 }
 
+// It would be a private request to who asks, and a public one to the gateway.
+TEST_F(HttpPrivacy, AClassThatIsSaidWronglyIsRefused) {
+  world_.start_provider();
+  const auto pixels = picture(1)[0].value.data<float>();
+  const Json inputs = Json::array({{{"name", "image"},
+                                    {"datatype", "FP32"},
+                                    {"shape", {1, 1, 8, 8}},
+                                    {"data", std::vector<float>(pixels.begin(), pixels.end())}}});
+  const auto post = [&](const std::string& query, const Json& more) {
+    Json body = {{"inputs", inputs}};
+    body.update(more);
+    const std::string text = body.dump();
+    return alice_.post("/v2/models/alice%2Fdigits/infer" + query, "application/json",
+                       core::as_bytes(text));
+  };
+  EXPECT_TRUE(post("?other=1", {{"parameters", {{"other", "medical"}}}}));
+  const Json none = Json::object();
+  for (const auto& refused :
+       {post("", {{"parameters", {{"privacy-class", "medical"}}}}),
+        post("", {{"parameters", {{"Privacy_class", "medical"}}}}),
+        post("", {{"privacy_class", "medical"}}), post("?privacy_class=medical", none)}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(refused.error().message, HasSubstr("is not read here: a privacy class is named"));
+  }
+  const auto rollout =
+      alice_.post("/v1/rollouts?privacy_class=medical", "application/json", core::as_bytes("{}"));
+  ASSERT_FALSE(rollout);
+  EXPECT_THAT(rollout.error().message, HasSubstr("'privacy_class' is not read here"));
+  const auto set = alice_.configure(kModel, 1, parameter("privacy-class", "medical"), {});
+  ASSERT_FALSE(set);
+  EXPECT_THAT(set.error().message, HasSubstr("'privacy-class' is not read here"));
+  const auto loaded = load(R"({"parameters":{"privacy_class":"medical"}})");
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error().message, HasSubstr("'privacy_class' is not read here"));
+}
+
 TEST_F(HttpPrivacy, AModelOfAClassThatNobodyVouchesForSaysSo) {
   world_.start_provider();
   const std::string ready = "/v2/models/alice%2Fdigits/ready";

@@ -3,6 +3,7 @@
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/oip.hpp>
 #include <commensal/serve/oip/management.hpp>
+#include <commensal/serve/oip/privacy.hpp>
 #include <commensal/serve/oip/unknown_model.hpp>
 #include <commensal/verify/receipt/roots.hpp>
 
@@ -158,6 +159,9 @@ void infer(const Services& services, CallPtr call, Reply reply) {
     oip::note_refused(services, *call, why);
     reply(oip_error(*call, why));
   };
+  for (const auto& [name, value] : call->query) {
+    if (const auto unread = oip::check_unread(name); !unread) return refuse(unread.error());
+  }
   auto version = version_of(*call);
   if (!version) return refuse(version.error());
   auto parsed = read_infer_body(call->body, call->json_bytes);

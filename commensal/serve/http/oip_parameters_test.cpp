@@ -59,6 +59,33 @@ TEST(OipRequest, SaysOfWhichPrivacyClassItIs) {
     EXPECT_TRUE(class_of(bad).starts_with("refused: ")) << class_of(bad);
 }
 
+// Who says it wrongly is told so: the inputs would go to anybody.
+TEST(OipRequest, RefusesAPrivacyClassWhereItIsNotRead) {
+  const auto refusal = [](const std::string& text) {
+    const auto body = read_infer_body(core::as_bytes(text), std::nullopt);
+    return body ? "" : body.error().message;
+  };
+  const std::string input = R"("name":"x","datatype":"FP32","shape":[1],"data":[1])";
+  EXPECT_EQ(refusal(R"({"parameters":{"other":"medical"},"other":1,"inputs":[{)" + input + "}]}"),
+            "");
+  for (const std::string name : {"privacy-class", "Privacy_class", "privacyClass"}) {
+    const std::string said = "\"" + name + "\":\"medical\"";
+    EXPECT_NE(refusal(R"({"parameters":{)" + said + "}}"), "") << name;
+    EXPECT_NE(refusal("{" + said + "}"), "") << name;
+  }
+  const std::string said = R"("privacy_class":"medical")";
+  const std::vector<std::string> wrong = {
+      "{" + said + "}", R"({"inputs":[{)" + input + "," + said + "}]}",
+      R"({"inputs":[{)" + input + R"(,"parameters":{)" + said + "}}]}",
+      R"({"outputs":[{"name":"y",)" + said + "}]}",
+      R"({"outputs":[{"name":"y","parameters":{)" + said + "}}]}"};
+  for (const std::string& text : wrong) {
+    EXPECT_NE(refusal(text).find("'privacy_class' is not read here: a privacy class is named by "),
+              std::string::npos)
+        << text;
+  }
+}
+
 TEST(RolloutBodies, SayOfWhichPrivacyClassTheyAre) {
   const auto read = [](std::string_view said) {
     const std::string body = fmt::format(
@@ -70,6 +97,7 @@ TEST(RolloutBodies, SayOfWhichPrivacyClassTheyAre) {
   EXPECT_EQ(read("")->privacy_class, "");
   EXPECT_EQ(read(R"("privacy_class":"medical",)")->privacy_class, "medical");
   EXPECT_FALSE(read(R"("privacy_class":"",)"));
+  EXPECT_FALSE(read(R"("privacy-class":"medical",)"));
 }
 
 }  // namespace

@@ -26,13 +26,18 @@ struct InputText {
   std::optional<oip::Place> place;
 };
 
-/// Unknown ones are ignored, as the protocol asks.
+/// Unknown ones are ignored, as the protocol asks, but for what is meant to keep inputs private.
+core::Result<void> pass_over(JsonCursor& cursor, std::string_view name) {
+  COMMENSAL_TRY(oip::check_unread(name));
+  COMMENSAL_TRY(cursor.value());
+  return {};
+}
+
 template <class Take>
 core::Result<void> read_parameters(JsonCursor& cursor, Take take) {
   return cursor.object([&](std::string_view key) -> core::Result<void> {
     COMMENSAL_ASSIGN(const bool taken, take(key));
-    if (!taken) COMMENSAL_TRY(cursor.value());
-    return {};
+    return taken ? core::Result<void>() : pass_over(cursor, key);
   });
 }
 
@@ -84,7 +89,7 @@ core::Result<void> read_members(JsonCursor& cursor, InputText& input) {
         return true;
       });
     } else {
-      COMMENSAL_TRY(cursor.value());
+      return pass_over(cursor, key);
     }
     return {};
   });
@@ -118,7 +123,7 @@ core::Result<RequestedOutput> read_output(JsonCursor& cursor) {
         return name == "binary_data" || name == "classification";
       });
     } else {
-      COMMENSAL_TRY(cursor.value());
+      return pass_over(cursor, key);
     }
     return {};
   }));
@@ -230,7 +235,7 @@ core::Result<std::vector<InputText>> read_head(std::string_view json, InferBody&
         return true;
       });
     } else {
-      COMMENSAL_TRY(cursor.value());
+      return pass_over(cursor, key);
     }
     return {};
   }));

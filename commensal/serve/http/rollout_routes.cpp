@@ -5,6 +5,7 @@
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/rollout_body.hpp>
+#include <commensal/serve/oip/privacy.hpp>
 
 namespace commensal::http {
 
@@ -54,6 +55,10 @@ Response status_response(const Result<RolloutStatus>& status, int code = 200) {
 }
 
 void create_rollout(const Services& services, CallPtr call, Reply reply) {
+  for (const auto& [name, value] : call->query) {
+    if (const auto unread = oip::check_unread(name); !unread)
+      return reply(error_response(unread.error()));
+  }
   auto request = read_rollout_body(call->body, call->json_bytes);
   if (!request) return reply(error_response(request.error()));
   call->body.clear();

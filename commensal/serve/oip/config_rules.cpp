@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/oip/config_rules.hpp>
+#include <commensal/serve/oip/privacy.hpp>
 
 namespace commensal::oip {
 namespace {
@@ -73,8 +74,20 @@ class Walk {
   int left_ = limits::kConfigFieldsMax;
 };
 
+/// Names that somebody chose, under which nothing is read.
+Result<void> check_names(const inference::ModelConfig& said) {
+  for (const auto& [name, value] : said.parameters()) {
+    if (name != kPrivacyClass) COMMENSAL_TRY(check_unread(name));
+  }
+  for (const auto& [name, value] : said.metric_tags()) COMMENSAL_TRY(check_unread(name));
+  return {};
+}
+
 }  // namespace
 
-Result<void> check_config(const inference::ModelConfig& said) { return Walk().through(said); }
+Result<void> check_config(const inference::ModelConfig& said) {
+  COMMENSAL_TRY(Walk().through(said));
+  return check_names(said);
+}
 
 }  // namespace commensal::oip

@@ -15,4 +15,8 @@ inline constexpr std::string_view kPrivacyClass = "privacy_class";
 /// it means one.
 core::Result<std::string> read_privacy_class(std::string_view said);
 
+/// Of a name under which nothing is read. Error: kInvalidArgument: but for case, `-` and `_` it is
+/// that parameter's, so that who said it would take for private what is not.
+core::Result<void> check_unread(std::string_view name);
+
 }  // namespace commensal::oip

@@ -70,5 +70,30 @@ TEST(PrivacyClass, HasANameWhereItIsSaid) {
             std::nullopt);
 }
 
+TEST(PrivacyClass, IsNotTakenForAnythingElse) {
+  for (const char* meant : {"privacy_class", "privacy-class", "Privacy_class", "PRIVACY_CLASS",
+                            "privacyClass", "_privacy__class-"}) {
+    const auto refused = check_unread(meant);
+    ASSERT_FALSE(refused) << meant;
+    EXPECT_EQ(refused.error().code, core::ErrorCode::kInvalidArgument);
+    EXPECT_EQ(refused.error().message,
+              fmt::format("'{}' is not read here: a privacy class is named by the parameter "
+                          "'privacy_class' of the request, or of the model's configuration",
+                          meant));
+  }
+  for (const char* other : {"", "-", "privacy", "privacy_classes", "a_privacy_class", "class"})
+    EXPECT_TRUE(check_unread(other)) << other;
+}
+
+TEST(PrivacyClass, OfAConfigurationHasOneName) {
+  for (const char* name : {"privacy-class", "Privacy_class"}) {
+    const auto config = configured(
+        fmt::format(R"(parameters {{ key: "{}" value {{ string_value: "medical" }} }})", name));
+    ASSERT_FALSE(config) << name;
+    EXPECT_THAT(config.error().message, HasSubstr("is not read here"));
+  }
+  EXPECT_FALSE(configured(R"(metric_tags { key: "privacy_class" value: "medical" })"));
+}
+
 }  // namespace
 }  // namespace commensal::oip

@@ -2,6 +2,7 @@
 // What clients may change: models, shared memory; and settings, which they may read.
 #include <commensal/serve/oip/acts.hpp>
 #include <commensal/serve/oip/on_loop.hpp>
+#include <commensal/serve/oip/privacy.hpp>
 #include <nlohmann/json.hpp>
 
 namespace commensal::oip {
@@ -38,6 +39,7 @@ Result<ModelVersion> own_model(const Services& services, const Asker& asker,
 /// With what it shall be loaded; empty: as it is kept. Files would be another version.
 Result<core::Bytes> override_of(const Question& question) {
   COMMENSAL_ASSIGN(const Json body, body_of(question));
+  for (const auto& [name, value] : body.items()) COMMENSAL_TRY(check_unread(name));
   const auto parameters = body.find("parameters");
   if (parameters == body.end()) return core::Bytes();
   if (!parameters->is_object())
@@ -52,6 +54,7 @@ Result<core::Bytes> override_of(const Question& question) {
                   "failed to poll from model repository: a version's files do not change, push "
                   "another version");
     }
+    COMMENSAL_TRY(check_unread(name));
     if (name != "config") continue;
     if (!value.is_string())
       return fail(ErrorCode::kInvalidArgument, "the parameter \"config\" is no text");

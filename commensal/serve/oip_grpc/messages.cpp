@@ -73,6 +73,14 @@ Result<void> read_parameters(const Parameters& parameters, oip::InferBody& body)
   return {};
 }
 
+/// Error: kInvalidArgument: one but `own` is meant to name the privacy class.
+Result<void> check_unread(const Parameters& parameters, std::string_view own = "") {
+  for (const auto& [name, value] : parameters) {
+    if (name != own) COMMENSAL_TRY(oip::check_unread(name));
+  }
+  return {};
+}
+
 /// Where elements lie in shared memory; none: they do not. Error: kInvalidArgument.
 Result<std::optional<oip::Place>> read_place(const Parameters& parameters) {
   const InferParameter* const region = find(parameters, kRegion);
@@ -86,6 +94,7 @@ Result<std::optional<oip::Place>> read_place(const Parameters& parameters) {
 Result<oip::RequestedOutput> read_output(const Wanted& wanted) {
   oip::RequestedOutput output{.name = wanted.name()};
   if (output.name.empty()) return core::fail(ErrorCode::kInvalidArgument, "an output needs a name");
+  COMMENSAL_TRY(check_unread(wanted.parameters()));
   COMMENSAL_ASSIGN(output.classes, number(wanted.parameters(), "classification"));
   COMMENSAL_ASSIGN(output.place, read_place(wanted.parameters()));
   return output;
@@ -154,6 +163,8 @@ Result<oip::InferBody> read_request(
   oip::InferBody body;
   body.id = request->id();
   body.binary_outputs = true;
+  COMMENSAL_TRY(check_unread(request->parameters(), oip::kPrivacyClass));
+  for (const Input& input : request->inputs()) COMMENSAL_TRY(check_unread(input.parameters()));
   COMMENSAL_TRY(read_parameters(request->parameters(), body));
   COMMENSAL_TRY(check_names(request->inputs(), "input"));
   COMMENSAL_TRY(check_names(request->outputs(), "output"));

@@ -69,6 +69,31 @@ TEST(Parameters, SayOfWhichPrivacyClassARequestIs) {
   EXPECT_THAT(wrong(request), ::testing::HasSubstr("expected 1 to 32"));
 }
 
+TEST(Parameters, RefuseAPrivacyClassWhereItIsNotRead) {
+  const auto said_in = [](auto choose, const char* name) {
+    auto request = request_of("INT32", {1});
+    contents_of(request).add_int_contents(1);
+    request->add_outputs()->set_name("OUTPUT0");
+    (*choose(*request))[name].set_string_param("medical");
+    return wrong(request);
+  };
+  const auto of_request = [](ModelInferRequest& all) { return all.mutable_parameters(); };
+  const auto of_input = [](ModelInferRequest& all) {
+    return all.mutable_inputs(0)->mutable_parameters();
+  };
+  const auto of_output = [](ModelInferRequest& all) {
+    return all.mutable_outputs(0)->mutable_parameters();
+  };
+  EXPECT_EQ(said_in(of_request, "privacy_class"), "");
+  for (const char* name : {"privacy-class", "Privacy_class", "privacyClass"})
+    EXPECT_THAT(said_in(of_request, name), ::testing::HasSubstr("is not read here")) << name;
+  for (const char* name : {"privacy_class", "privacy-class"}) {
+    EXPECT_THAT(said_in(of_input, name), ::testing::HasSubstr("is not read here")) << name;
+    EXPECT_THAT(said_in(of_output, name), ::testing::HasSubstr("is not read here")) << name;
+  }
+  EXPECT_EQ(said_in(of_input, "privacy"), "");
+}
+
 TEST(Contents, AreElementsOfEachType) {
   const RequestPtr int8 = request_of("INT8", {3});
   for (const int value : {-128, 0, 127}) contents_of(int8).add_int_contents(value);
