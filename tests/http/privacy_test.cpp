@@ -38,6 +38,22 @@ class HttpPrivacy : public ::testing::Test {
     return alice_.post("/v2/repository/models/alice%2Fdigits/load", "application/json",
                        core::as_bytes(body));
   }
+  /// Of the provider that is started next, for an hour.
+  void vouch(const std::string& privacy_class) {
+    protocol::PrivacyStatement statement;
+    statement.provider = world_.provider_address();
+    statement.privacy_class = privacy_class;
+    statement.valid_until_ms = static_cast<std::uint64_t>(world_.clock().wall_ms()) + 3'600'000;
+    world_.statements.push_back(protocol::sign_statement(auditor_, statement));
+  }
+  static Json inputs() {
+    const auto made = picture(1);
+    const auto pixels = made[0].value.data<float>();
+    return Json::array({{{"name", "image"},
+                         {"datatype", "FP32"},
+                         {"shape", {1, 1, 8, 8}},
+                         {"data", std::vector<float>(pixels.begin(), pixels.end())}}});
+  }
   /// "" where it was answered.
   std::string ask(std::uint32_t version = 0) {
     const auto answer = alice_.infer(kModel, version, picture(1));
@@ -100,16 +116,35 @@ TEST_F(HttpPrivacy, ALoadWithoutAConfigurationTakesNoClassAway) {
   EXPECT_EQ(class_of(1), "medical");
 }
 
+TEST_F(HttpPrivacy, AnswerAndReceiptNameTheClass) {
+  vouch("medical");
+  world_.start_provider();
+  const auto said = [&](const std::string& privacy_class) {
+    const std::string text =
+        Json({{"inputs", inputs()},
+              {"parameters",
+               privacy_class.empty() ? Json::object() : Json({{"privacy_class", privacy_class}})}})
+            .dump();
+    const auto answer =
+        alice_.post("/v2/models/alice%2Fdigits/infer", "application/json", core::as_bytes(text));
+    EXPECT_TRUE(answer) << answer.error().message;
+    return answer ? Json::parse(*answer).at("parameters") : Json::object();
+  };
+  EXPECT_FALSE(said("").contains("privacy_class"));
+  const Json named = said("medical");
+  EXPECT_EQ(named.value("privacy_class", ""), "medical");
+  const Json receipt =
+      Json::parse(*alice_.get_json("/v1/receipts/" + named.value("commensal_receipt", "")));
+  EXPECT_EQ(receipt.at("privacy_class"), "medical");
+  configure(1, parameter("privacy_class", "medical"));
+  EXPECT_EQ(said("").value("privacy_class", ""), "medical") << "its model's";
+}
+
 // It would be a private request to who asks, and a public one to the gateway.
 TEST_F(HttpPrivacy, AClassThatIsSaidWronglyIsRefused) {
   world_.start_provider();
-  const auto pixels = picture(1)[0].value.data<float>();
-  const Json inputs = Json::array({{{"name", "image"},
-                                    {"datatype", "FP32"},
-                                    {"shape", {1, 1, 8, 8}},
-                                    {"data", std::vector<float>(pixels.begin(), pixels.end())}}});
   const auto post = [&](const std::string& query, const Json& more) {
-    Json body = {{"inputs", inputs}};
+    Json body = {{"inputs", inputs()}};
     body.update(more);
     const std::string text = body.dump();
     return alice_.post("/v2/models/alice%2Fdigits/infer" + query, "application/json",

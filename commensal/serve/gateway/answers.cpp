@@ -139,7 +139,8 @@ void Answers::on_kept(event::StepKept& event) {
   end(waiting, InferResponse{.model = std::move(waiting.model),
                              .outputs = std::move(event.outputs),
                              .receipt = event.record->id(),
-                             .provider = event.record->receipt.job.provider});
+                             .provider = event.record->receipt.job.provider,
+                             .privacy_class = event.record->privacy_class.value_or("")});
 }
 
 void Answers::end(Waiting& waiting, Result<InferResponse> response) {

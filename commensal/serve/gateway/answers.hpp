@@ -32,6 +32,7 @@ struct InferResponse {
   tensor::NamedTensors outputs;
   core::Digest receipt;
   crypto::Address provider;
+  std::string privacy_class = {};  // that it was placed by: the request's, or the model's
 };
 using InferDone = std::function<void(core::Result<InferResponse>)>;
 

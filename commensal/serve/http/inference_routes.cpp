@@ -106,7 +106,8 @@ void write_answer(const Services& services, const CallPtr& call, const std::stri
                                                 .id = body->id,
                                                 .receipt = core::to_hex(result->receipt),
                                                 .provider = crypto::to_text(result->provider),
-                                                .outputs = std::move(result->outputs)});
+                                                .outputs = std::move(result->outputs),
+                                                .privacy_class = result->privacy_class});
   const auto most = answer_bytes_max(*answer, *body);
   core::Result<void> held;
   bool is_whole = false;

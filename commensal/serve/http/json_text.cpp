@@ -104,6 +104,7 @@ Json receipt(const ReceiptRecord& record) {
           {"provider_signature", signature(record.receipt.provider)},
           {"client_signature", signature(record.receipt.client)},
           {"audit", name_of(record.audit)},
+          {"privacy_class", record.privacy_class ? Json(*record.privacy_class) : Json(nullptr)},
           {"verdict", verdict(record.verdict)},
           {"replaced_by",
            record.replaced_by ? Json(core::to_hex(*record.replaced_by)) : Json(nullptr)}};

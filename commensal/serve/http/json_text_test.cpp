@@ -30,5 +30,19 @@ TEST(ModelsJson, TakesAsManyAsFitAndOneAtLeast) {
   EXPECT_EQ(listed({model("a/b", 1), model("a/c", 1)}), 2U);
 }
 
+TEST(ReceiptJson, NamesThePrivacyClassThatItIsOf) {
+  gateway::ReceiptRecord record;
+  for (const bool is_whole : {false, true}) {
+    const auto said = [&] {
+      const std::string text = is_whole ? receipt_json(record) : listed_receipt_json(record);
+      return nlohmann::json::parse(text).at("privacy_class");
+    };
+    record.privacy_class.reset();
+    EXPECT_TRUE(said().is_null());
+    record.privacy_class = "medical";
+    EXPECT_EQ(said(), "medical");
+  }
+}
+
 }  // namespace
 }  // namespace commensal::http

@@ -40,6 +40,7 @@ struct InferAnswer {
   std::string receipt;   // hexadecimal
   std::string provider;  // "0x..."
   tensor::NamedTensors outputs;
+  std::string privacy_class = {};  // "": of none
 };
 
 struct EncodedAnswer {

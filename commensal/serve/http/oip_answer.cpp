@@ -3,6 +3,7 @@
 #include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/http/json_elements.hpp>
 #include <commensal/serve/http/oip.hpp>
+#include <commensal/serve/oip/privacy.hpp>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -44,7 +45,7 @@ constexpr std::int64_t kFrameBytes = 256;  // at most, of what is the same in al
 std::int64_t frame_bytes_max(const InferAnswer& answer,
                              const std::vector<Chosen<tensor::NamedTensor>>& chosen) {
   std::int64_t bytes = kFrameBytes + kQuotedMax * std::ssize(answer.model + answer.id) +
-                       std::ssize(answer.receipt + answer.provider);
+                       std::ssize(answer.receipt + answer.provider + answer.privacy_class);
   for (const auto& [output, binary, place] : chosen) {
     bytes += kFrameBytes + kQuotedMax * std::ssize(output->name) +
              std::ssize(output->value.shape().text());
@@ -148,9 +149,11 @@ core::Result<EncodedAnswer> write_infer_answer(const InferAnswer& answer, const 
   out += fmt::format(R"({{"model_name":{},"model_version":"{}",)", json_quote(answer.model),
                      answer.version);
   if (!answer.id.empty()) out += fmt::format(R"("id":{},)", json_quote(answer.id));
-  out += fmt::format(
-      R"("parameters":{{"commensal_receipt":"{}","commensal_provider":"{}"}},"outputs":[)",
-      answer.receipt, answer.provider);
+  out += fmt::format(R"("parameters":{{"commensal_receipt":"{}","commensal_provider":"{}")",
+                     answer.receipt, answer.provider);
+  if (!answer.privacy_class.empty())
+    out += fmt::format(R"(,"{}":{})", oip::kPrivacyClass, json_quote(answer.privacy_class));
+  out += "},\"outputs\":[";
   bool any_binary = false;
   for (const auto& output : chosen) {
     if (&output != &chosen.front()) out += ',';

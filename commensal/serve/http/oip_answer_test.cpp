@@ -41,6 +41,15 @@ TEST(OipAnswer, IsJsonUnlessBinaryIsAskedFor) {
       {"name":"n","datatype":"INT64","shape":[1],"data":[-1]}]})")));
 }
 
+TEST(OipAnswer, NamesThePrivacyClassThatItIsOf) {
+  InferAnswer answer = an_answer();
+  const auto said = [&] { return nlohmann::json::parse(write(answer, {})->text).at("parameters"); };
+  EXPECT_FALSE(said().contains("privacy_class"));
+  answer.privacy_class = "medical";
+  EXPECT_EQ(said().at("privacy_class"), "medical");
+  EXPECT_EQ(said().size(), 3u);
+}
+
 TEST(OipAnswer, MixesBinaryAndJsonInTheOrderAskedFor) {
   InferBody request;
   request.binary_outputs = true;

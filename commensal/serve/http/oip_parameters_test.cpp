@@ -100,5 +100,12 @@ TEST(RolloutBodies, SayOfWhichPrivacyClassTheyAre) {
   EXPECT_FALSE(read(R"("privacy-class":"medical",)"));
 }
 
+TEST(RolloutJson, NamesThePrivacyClassThatItIsOf) {
+  gateway::RolloutStatus status;
+  EXPECT_NE(rollout_json(status).find(R"("privacy_class":null,)"), std::string::npos);
+  status.entry.privacy_class = "medical";
+  EXPECT_NE(rollout_json(status).find(R"("privacy_class":"medical",)"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace commensal::http

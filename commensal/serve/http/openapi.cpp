@@ -181,7 +181,8 @@ constexpr std::string_view kSchemas =
   "InferenceResponse": {"type": "object", "required": ["model_name", "outputs"], "properties": {
     "model_name": {"type": "string"}, "model_version": {"type": "string"}, "id": {"type":
     "string"}, "parameters": {"type": "object", "properties": {"commensal_receipt": {"type":
-    "string"}, "commensal_provider": {"type": "string"}}}, "outputs": {"type": "array", "items":
+    "string"}, "commensal_provider": {"type": "string"}, "privacy_class": {"type": "string"}}},
+    "outputs": {"type": "array", "items":
     {"$ref": "#/components/schemas/ResponseOutput"}}}},
   "IndexRequest": {"type": "object", "properties": {"ready": {"type": "boolean"}}},
   "Index": {"type": "array", "items": {"type": "object", "properties": {"name": {"type":

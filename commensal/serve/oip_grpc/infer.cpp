@@ -76,7 +76,8 @@ void write_answer(const InferencePtr& it, Result<gateway::InferResponse> result)
                                                 .receipt = core::to_hex(result->receipt),
                                                 .provider = crypto::to_text(result->provider),
                                                 .outputs = std::move(result->outputs),
-                                                .wanted = it->outputs});
+                                                .wanted = it->outputs,
+                                                .privacy_class = result->privacy_class});
   const std::string receipt = answer->receipt;
   auto held = choose(answer->outputs, it->outputs);
   std::int64_t bytes = 0;

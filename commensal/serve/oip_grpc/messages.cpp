@@ -223,6 +223,8 @@ inference::ModelInferResponse write_response(Answer answer) {
   auto& parameters = *response.mutable_parameters();
   parameters["commensal_receipt"].set_string_param(answer.receipt);
   parameters["commensal_provider"].set_string_param(answer.provider);
+  if (!answer.privacy_class.empty())
+    parameters[std::string(oip::kPrivacyClass)].set_string_param(answer.privacy_class);
   for (tensor::NamedTensor& output : answer.outputs) {
     auto& written = *response.add_outputs();
     written.set_name(output.name);

@@ -43,6 +43,7 @@ struct Answer {
   std::string provider = {};  // "0x..."
   tensor::NamedTensors outputs;
   std::vector<oip::RequestedOutput> wanted = {};
+  std::string privacy_class = {};  // "": of none
 };
 /// Error: kInvalidArgument (no such output).
 core::Result<void> choose(tensor::NamedTensors& outputs,

@@ -260,6 +260,13 @@ TEST(RequestPtr, CarriesWhatIsAskedOfOutputs) {
   EXPECT_NE(wrong(request), "");
 }
 
+TEST(Response, NamesThePrivacyClassThatItIsOf) {
+  Answer answer{.model = "m", .id = "7", .outputs = {}};
+  EXPECT_FALSE(write_response(answer).parameters().contains("privacy_class"));
+  answer.privacy_class = "medical";
+  EXPECT_EQ(write_response(answer).parameters().at("privacy_class").string_param(), "medical");
+}
+
 TEST(Response, HasElementsRaw) {
   const std::vector<std::int32_t> numbers = {1, -1};
   tensor::NamedTensors outputs = {
