@@ -61,6 +61,18 @@ void declare_privacy_auditors(CLI::App& app, gateway::PrivacyAuditors::Believed&
       ->allow_extra_args(false);
 }
 
+void declare_privacy_class(CLI::App& app, std::string& privacy_class) {
+  app.add_option("--privacy-class", privacy_class,
+                 "Of the inputs: only providers of which an auditor that the gateway believes has "
+                 "signed that they may see this class get them (commensal providers)")
+      ->check(CLI::Validator(
+          [](std::string& name) {
+            const auto is_one = protocol::check_privacy_class(name);
+            return is_one ? std::string() : is_one.error().message;
+          },
+          ""));
+}
+
 void declare_statements(CLI::App& app, std::vector<std::string>& files) {
   app.add_option("--privacy-statement", files,
                  "What an auditor has signed of this provider (commensal vouch), shown to the "
@@ -103,6 +115,15 @@ Result<std::uint64_t> end_of_day(const std::string& day) {
         milliseconds((sys_days(date) + days(1)).time_since_epoch()).count());
   }
   return fail(ErrorCode::kInvalidArgument, "the day '{}', expected one as 2027-01-31", day);
+}
+
+std::string last_day(std::uint64_t end_ms) {
+  using namespace std::chrono;
+  constexpr std::uint64_t kEndMax = 253'402'300'800'000;  // of the year 9999
+  const milliseconds last(std::clamp<std::uint64_t>(end_ms, 1, kEndMax) - 1);
+  const year_month_day date(floor<days>(sys_time<milliseconds>(last)));
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
 }  // namespace commensal::apps

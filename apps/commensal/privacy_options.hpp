@@ -12,6 +12,9 @@ namespace commensal::apps {
 /// --privacy-auditor CLASS=0xADDRESS of a gateway: whom it believes.
 void declare_privacy_auditors(CLI::App& app, gateway::PrivacyAuditors::Believed& believed);
 
+/// --privacy-class of who asks: "" unless it is named.
+void declare_privacy_class(CLI::App& app, std::string& privacy_class);
+
 /// --privacy-statement FILE of a provider: what it shows.
 void declare_statements(CLI::App& app, std::vector<std::string>& files);
 /// Errors: those of files; kInvalidArgument (a file has no statement that decodes, or they are too
@@ -21,5 +24,7 @@ core::Result<std::vector<protocol::PrivacyStatement>> read_statements(
 
 /// The end of a day, UTC, as 2027-01-31, in milliseconds since 1970. Error: kInvalidArgument.
 core::Result<std::uint64_t> end_of_day(const std::string& day);
+/// The last day, as 2027-01-31, of what ends then; of later ones 9999-12-31.
+std::string last_day(std::uint64_t end_ms);
 
 }  // namespace commensal::apps

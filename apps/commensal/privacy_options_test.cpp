@@ -21,6 +21,33 @@ TEST(EndOfDay, IsTheNextMidnight) {
     EXPECT_FALSE(end_of_day(bad)) << bad;
 }
 
+TEST(LastDay, IsTheOneThatEndsThen) {
+  for (const char* day : {"1970-01-01", "2027-01-31", "2028-02-29", "9999-12-31"})
+    EXPECT_EQ(last_day(*end_of_day(day)), day);
+  EXPECT_EQ(last_day(*end_of_day("2027-01-31") + 1), "2027-02-01");
+  EXPECT_EQ(last_day(0), "1970-01-01");
+  EXPECT_EQ(last_day(~std::uint64_t{0}), "9999-12-31");
+}
+
+TEST(PrivacyClassOption, HasANameWhereItIsSaid) {
+  const auto parsed = [](std::vector<std::string> words) -> std::string {
+    std::string name;
+    CLI::App app;
+    declare_privacy_class(app, name);
+    std::ranges::reverse(words);
+    try {
+      app.parse(words);
+    } catch (const CLI::Error& error) {
+      return error.what();
+    }
+    return name;
+  };
+  EXPECT_EQ(parsed({}), "");
+  EXPECT_EQ(parsed({"--privacy-class", "medical"}), "medical");
+  for (const char* bad : {"", "Medical", "a b"})
+    EXPECT_THAT(parsed({"--privacy-class", bad}), HasSubstr("expected 1 to 32")) << bad;
+}
+
 TEST(PrivacyAuditorOption, HasAClassAndAnAddress) {
   const auto parsed = [](std::vector<std::string> words) -> std::string {
     gateway::PrivacyAuditors::Believed believed;

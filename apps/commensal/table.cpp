@@ -62,16 +62,18 @@ constexpr Command kTable[] = {
      "commensal infer alice/birds --input crow.jpg --image-resize crop --labels birds.txt "
      "--image-mean 123.7,116.3,103.5 --image-scale 58.4,57.1,57.4\n"
      "commensal infer alice/digits --input eight.npy --nonce-file eight.nonce\n"
+     "commensal infer alice/digits --input eight.npy --privacy-class medical\n"
      "commensal infer alice/digits --input eight.npy --json",
      declare_infer},
     {"rollout", kConsumers, "feed a model its outputs",
      "Have a gateway run a model on its own outputs, step by step, and follow it",
      "commensal rollout operator/letters --state next=letter --state state_out=state\n"
      "commensal rollout alice/step --state y=x --input x=x.npy --steps 1000 --key monday\n"
+     "commensal rollout alice/step --state y=x --input x=x.npy --privacy-class medical\n"
      "commensal rollout alice/step --state y=x --noise none --audit-probability 1 --json",
      declare_rollout},
     {"providers", kConsumers, "who computes",
-     "List the providers of a gateway: address, name, answers, stake, state",
+     "List the providers of a gateway: address, name, answers, stake, state, privacy classes",
      "commensal providers\n"
      "commensal providers --json",
      declare_providers},

@@ -66,7 +66,7 @@ class Answer:
     def __init__(self, threads: _Threads, answer: _blocking.Answer) -> None:
         self._answer = answer
         self.model, self.version, self.provider = answer.model, answer.version, answer.provider
-        self.outputs = answer.outputs
+        self.outputs, self.privacy_class = answer.outputs, answer.privacy_class
         self.receipt = Receipt(threads, answer.receipt)
 
     @property
@@ -89,22 +89,24 @@ class Model:
     def __repr__(self) -> str:
         return repr(self._model)
 
-    async def infer(self, x: Any, *, timeout_s: float | None = None,
-                    picture: Picture = Picture()) -> Answer:
+    async def infer(self, x: Any, *, timeout_s: float | None = None, picture: Picture = Picture(),
+                    privacy_class: str | None = None) -> Answer:
         answer = await self._threads.run(self._model.infer, x, timeout_s=timeout_s,
-                                         picture=picture)
+                                         picture=picture, privacy_class=privacy_class)
         return Answer(self._threads, answer)
 
-    async def _patiently(self, x: Any, patience_s: float, picture: Picture) -> Answer:
+    async def _patiently(self, x: Any, patience_s: float, picture: Picture,
+                         privacy_class: str | None) -> Answer:
         def ask(x: Any) -> _blocking.Answer:
-            return self._model.infer(x, picture=picture)
+            return self._model.infer(x, picture=picture, privacy_class=privacy_class)
 
         answer = await self._threads.run(lambda: patiently(ask, x, patience_s))
         return Answer(self._threads, answer)
 
     async def infer_many(self, inputs: Iterable[Any] | AsyncIterable[Any], *, at_once: int = 8,
                          progress: Progress = False, patience_s: float = 60.0,
-                         picture: Picture = Picture()) -> AsyncIterator[Answer]:
+                         picture: Picture = Picture(),
+                         privacy_class: str | None = None) -> AsyncIterator[Answer]:
         """In the order of the inputs, which may come asynchronously themselves."""
         if not 1 <= at_once <= _THREADS:
             raise ValueError(f"at_once is {at_once}, expected 1 to {_THREADS}")
@@ -112,7 +114,8 @@ class Model:
         under_way: deque[asyncio.Task[Answer]] = deque()
         try:
             async for x in _each(inputs):
-                under_way.append(asyncio.create_task(self._patiently(x, patience_s, picture)))
+                under_way.append(asyncio.create_task(
+                    self._patiently(x, patience_s, picture, privacy_class)))
                 if len(under_way) == at_once:
                     answer = await _result(under_way.popleft(), done)
                     done += 1

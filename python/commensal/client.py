@@ -30,8 +30,9 @@ class Answer:
     """What a model said, and the receipt for it."""
 
     def __init__(self, model: str, version: int, tensors: list[Tensor], provider: str,
-                 receipt: Receipt) -> None:
+                 receipt: Receipt, privacy_class: str = "") -> None:
         self.model, self.version, self.provider, self.receipt = model, version, provider, receipt
+        self.privacy_class = privacy_class  # that the gateway placed it by; "": by none
         self.outputs: dict[str, Array] = {t.name: t.array() for t in tensors}
 
     @property
@@ -68,22 +69,24 @@ class Model:
     def __repr__(self) -> str:
         return f"Model({self.signature}, version {self.version})"
 
-    def infer(self, x: Any, *, timeout_s: float | None = None,
-              picture: Picture = Picture()) -> Answer:
+    def infer(self, x: Any, *, timeout_s: float | None = None, picture: Picture = Picture(),
+              privacy_class: str | None = None) -> Answer:
         """`x`: an array, or a picture (PIL), for a model of one input; a dict of them by name for
-        any. After `timeout_s` the gateway gives up, which may still cost."""
+        any. After `timeout_s` the gateway gives up, which may still cost. `privacy_class`: of the
+        inputs, which only providers that an auditor has vouched for may see."""
         tensors = tensors_of(x, self.inputs, self.signature, picture)
-        return self._client._infer(self, tensors, timeout_s)
+        return self._client._infer(self, tensors, timeout_s, privacy_class)
 
     def infer_many(self, inputs: Iterable[Any], *, at_once: int = 8,
                    progress: Progress = False, patience_s: float = 60.0,
-                   picture: Picture = Picture()) -> Iterator[Answer]:
+                   picture: Picture = Picture(),
+                   privacy_class: str | None = None) -> Iterator[Answer]:
         """Answers in the order of the inputs, which are taken as they are needed; so many requests
         are under way at a time. `progress`: True, a line on a terminal; or a function of how many
         are done and of how many (None: unknown). A gateway that is busy is asked again for
         `patience_s`."""
-        return in_order(lambda x: self.infer(x, picture=picture), inputs, at_once, progress,
-                        patience_s)
+        return in_order(lambda x: self.infer(x, picture=picture, privacy_class=privacy_class),
+                        inputs, at_once, progress, patience_s)
 
 
 class Client:
@@ -187,10 +190,13 @@ class Client:
             return self._transport.call("GET", target + "/opening").body
         return receipt_bytes(self._transport.call("GET", target).json())
 
-    def _infer(self, model: Model, tensors: list[Tensor], timeout_s: float | None) -> Answer:
+    def _infer(self, model: Model, tensors: list[Tensor], timeout_s: float | None,
+               privacy_class: str | None) -> Answer:
         parameters: dict[str, Any] = {"binary_data_output": True}
         if timeout_s is not None:
             parameters["timeout"] = max(1, round(timeout_s * 1e6))
+        if privacy_class is not None:
+            parameters["privacy_class"] = privacy_class
         head = json.dumps({"parameters": parameters, "inputs": [
             {"name": t.name, "shape": t.shape, "datatype": t.dtype.oip,
              "parameters": {"binary_data_size": len(t.elements)}} for t in tensors]}).encode()
@@ -201,9 +207,13 @@ class Client:
              "Inference-Header-Content-Length": str(len(head))})
         said, outputs = _read_answer(response)
         provider, id = str(said.get("commensal_provider", "")), str(said.get("commensal_receipt"))
+        placed_by = str(said.get("privacy_class", ""))
+        if privacy_class is not None and placed_by != privacy_class:
+            raise BadAnswer(f"the gateway knows nothing of the privacy class '{privacy_class}': "
+                            f"any provider may have seen the inputs; the answer's receipt is {id}")
         expected = Expected(provider, model._roots, tuple(tensors), tuple(outputs))
         receipt = Receipt(id, lambda what: self._fetch(id, what), expected)
-        return Answer(model.name, model.version, outputs, provider, receipt)
+        return Answer(model.name, model.version, outputs, provider, receipt, placed_by)
 
 
 def _read_answer(response: Response) -> tuple[dict[str, Any], list[Tensor]]:

@@ -2,7 +2,9 @@
 // Privacy classes as consumers and owners of models meet them, over real sockets.
 #include <gmock/gmock.h>
 
+#include <commensal/base/core/file.hpp>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include <tests/http/world.hpp>
 
@@ -136,8 +138,52 @@ TEST_F(HttpPrivacy, AnswerAndReceiptNameTheClass) {
   const Json receipt =
       Json::parse(*alice_.get_json("/v1/receipts/" + named.value("commensal_receipt", "")));
   EXPECT_EQ(receipt.at("privacy_class"), "medical");
+  const auto answer = alice_.infer(kModel, 0, picture(1), {}, "medical");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->privacy_class, "medical");
+  const auto other = alice_.infer(kModel, 0, picture(1), {}, "legal");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("has no statement of class 'legal'"));
   configure(1, parameter("privacy_class", "medical"));
   EXPECT_EQ(said("").value("privacy_class", ""), "medical") << "its model's";
+}
+
+TEST_F(HttpPrivacy, RolloutsAreOfAClassToo) {
+  vouch("medical");
+  world_.start_provider();
+  const core::Bytes model = *core::read_file(COMMENSAL_SOURCE_DIR "/models/letters/letters.onnx");
+  client::PushRequest request;
+  request.model = "alice/letters";
+  request.bytes = model;
+  ASSERT_TRUE(alice_.push(request));
+  const std::vector<std::int64_t> letter = {20};
+  const std::vector<float> state(160, 0);
+  client::RolloutOrder order;
+  order.model = "alice/letters";
+  order.steps = 2;
+  order.feeds = {{"next", "letter"}, {"state_out", "state"}};
+  order.inputs = {{"letter", tensor::Tensor::of<std::int64_t>({1}, letter)},
+                  {"state", tensor::Tensor::of<float>({1, 160}, state)}};
+  order.privacy_class = "medical";
+  auto made = alice_.start_rollout(order);
+  for (int tries = 0; !made && made.error().code == ErrorCode::kUnavailable && tries < 200;
+       ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until its statements are known
+    made = alice_.start_rollout(order);
+  }
+  ASSERT_TRUE(made) << made.error().message;
+  const auto said = [&](const core::Digest& id) {
+    return Json::parse(*alice_.get_json("/v1/rollouts/" + core::to_hex(id))).at("privacy_class");
+  };
+  EXPECT_EQ(said(made->id), "medical");
+  order.privacy_class = "legal";
+  const auto other = alice_.start_rollout(order);
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("has no statement of class 'legal'"));
+  order.privacy_class = "";
+  const auto open = alice_.start_rollout(order);
+  ASSERT_TRUE(open) << open.error().message;
+  EXPECT_TRUE(said(open->id).is_null());
 }
 
 // It would be a private request to who asks, and a public one to the gateway.

@@ -159,6 +159,10 @@ class Answers(WithSystem):
                     await model.infer(self.images[0])
                 with self.expect(commensal.UnknownModel, "did you mean alice/digits"):
                     await client.model("digit")
+                with self.expect(commensal.RequestRefused, "unknown privacy class 'medical'"):
+                    await model.infer(self.images[:1], privacy_class="medical")
+                with self.expect(commensal.RequestRefused, "unknown privacy class 'legal'"):
+                    await anext(model.infer_many(self.images[:1, None], privacy_class="legal"))
                 return answer, checked, many, first
 
         beats = []

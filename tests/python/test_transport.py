@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a gateway says that is none, that is busy, or that hangs up."""
 import http.server
+import io
 import json
 import threading
 import time
@@ -92,6 +93,35 @@ class Refusals(unittest.TestCase):
             with self.assertRaises(commensal.BadAnswer, msg=bad):
                 self.infer(bad)
         self.assertEqual(self.infer(good()).output.tolist(), [1, 2])
+
+    def test_a_privacy_class_is_asked_for_and_said(self):
+        asked = []
+        read = Stub.do_POST
+
+        def noted(stub):
+            body = stub.rfile.read(int(stub.headers["Content-Length"]))
+            head = json.loads(body[:int(stub.headers["Inference-Header-Content-Length"])])
+            asked.append(head["parameters"].get("privacy_class"))
+            with mock.patch.object(stub, "rfile", io.BytesIO(body)):
+                read(stub)
+
+        def placed(name):
+            return good(parameters={"commensal_receipt": "00", "privacy_class": name})
+
+        with mock.patch.object(Stub, "do_POST", noted):
+            Stub.answers = [good(), placed("medical"), placed("medical")]
+            self.assertEqual(self.model.infer([1, 2]).privacy_class, "")
+            self.assertEqual(self.model.infer([1, 2]).privacy_class, "medical")
+            answer = self.model.infer([1, 2], privacy_class="medical")
+            self.assertEqual(answer.privacy_class, "medical")
+            Stub.answers = [placed("medical")]
+            many = list(self.model.infer_many([[1, 2]], privacy_class="medical"))
+            self.assertEqual(many[0].privacy_class, "medical")
+            for said in (good(), placed("legal")):
+                Stub.answers = [said]
+                with self.assertRaisesRegex(commensal.BadAnswer, "any provider may have seen"):
+                    self.model.infer([1, 2], privacy_class="medical")
+        self.assertEqual(asked, [None, None] + ["medical"] * 4)
 
     def test_errors_have_their_kinds(self):
         kinds = {401: commensal.TokenRejected, 403: commensal.NotAllowed, 404: commensal.NotFound,

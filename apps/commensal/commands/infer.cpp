@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/picture_options.hpp>
+#include <apps/commensal/privacy_options.hpp>
 #include <apps/commensal/waiting.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/inputs.hpp>
@@ -25,6 +26,7 @@ struct InferArguments {
   Reading reading;
   std::string output_dir;
   std::string nonce_file;
+  std::string privacy_class;
   bool hash_only = false;
   Connection connection;
   bool json = false;
@@ -74,7 +76,7 @@ Result<client::Answer> ask(const InferArguments& options) {
   }
   COMMENSAL_ASSIGN(const core::Digest commitment, commit_to_draw(options.nonce_file));
   const Waiting waiting(options.connection, name);
-  return client.infer(name, options.version, inputs, commitment);
+  return client.infer(name, options.version, inputs, commitment, options.privacy_class);
 }
 
 /// Whether what is asked for can be used: before it costs anything.
@@ -98,14 +100,17 @@ Result<int> infer(InferArguments& options) {
                    {"version", answer.version},
                    {"receipt", receipt},
                    {"provider", provider}};
+    if (!answer.privacy_class.empty()) report["privacy_class"] = answer.privacy_class;
     report["outputs"] = outputs_json(answer.outputs, options.reading);
     fmt::print("{}\n", report.dump(2, ' ', false, Json::error_handler_t::replace));
   } else if (options.hash_only) {
     print_hashes(answer.outputs);
   } else {
     print_outputs(answer.outputs, options.reading);
-    fmt::print("{} version {}, by provider {}\nreceipt {}\n", answer.model, answer.version,
-               provider, receipt);
+    const std::string placed =
+        answer.privacy_class.empty() ? "" : ", privacy class " + answer.privacy_class;
+    fmt::print("{} version {}, by provider {}{}\nreceipt {}\n", answer.model, answer.version,
+               provider, placed, receipt);
   }
   COMMENSAL_TRY(labelled);
   COMMENSAL_TRY(written);
@@ -134,6 +139,7 @@ Run declare_infer(CLI::App& app) {
             return file.empty() ? std::string("expected a file's name") : std::string();
           },
           ""));
+  declare_privacy_class(app, options->privacy_class);
   app.add_flag("--hash", options->hash_only, "Print each output's SHA-256 only");
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/money_requests.hpp>
+#include <apps/commensal/privacy_options.hpp>
 #include <apps/common/command.hpp>
 #include <memory>
 
@@ -24,6 +25,10 @@ core::Result<int> list_providers(const ProvidersArguments& options) {
   for (const Json& one : all.value("providers", Json::array())) {
     fmt::print("{:<42}  {:<20} {:>9} {:>16}  {}\n", text_in(one, "address"), text_in(one, "name"),
                text_in(one, "served"), text_in(one, "stake"), text_in(one, "state"));
+    for (const Json& held : one.value("privacy_classes", Json::array())) {
+      fmt::print("  may see the privacy class '{}' until the end of {} (UTC)\n",
+                 text_in(held, "class"), last_day(held.value("until_ms", std::uint64_t{0})));
+    }
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <apps/commensal/connection.hpp>
+#include <apps/commensal/privacy_options.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/feeds.hpp>
 #include <apps/common/log.hpp>
@@ -25,6 +26,7 @@ struct RolloutArguments {
   RolloutJob job;
   Connection connection;
   std::string key;
+  std::string privacy_class;
 };
 
 constexpr std::int64_t kWaitMs = 2'000;      // for news, at a time
@@ -62,6 +64,7 @@ Result<client::RolloutOrder> order_for(const RolloutArguments& options,
   COMMENSAL_TRY(read_state_rule(job.states));
   order.states = !order.noise && job.states == "movable" ? "finite" : job.states;
   order.audit_probability = job.audit_probability;
+  order.privacy_class = options.privacy_class;
   COMMENSAL_ASSIGN(order.inputs, rollout_inputs(ports, job.inputs));
   return order;
 }
@@ -144,6 +147,7 @@ Run declare_rollout(CLI::App& app) {
   options->job.declare(app, "MODEL or OWNER/MODEL, as it was pushed");
   options->connection.declare(app);
   app.add_option("--key", options->key, "A name for this rollout; the same again goes on with it");
+  declare_privacy_class(app, options->privacy_class);
   return [options] { return run(*options); };
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/compute/tensor/elements.hpp>
@@ -13,26 +11,6 @@ namespace {
 
 using core::ErrorCode;
 using Json = nlohmann::json;
-
-struct StatusRow {
-  int status;
-  ErrorCode code;
-};
-constexpr std::array<StatusRow, 13> kStatuses = {{
-    {400, ErrorCode::kInvalidArgument},
-    {401, ErrorCode::kUnauthenticated},
-    {403, ErrorCode::kPermissionDenied},
-    {404, ErrorCode::kNotFound},
-    {405, ErrorCode::kUnsupported},
-    {408, ErrorCode::kDeadlineExceeded},
-    {409, ErrorCode::kAlreadyExists},
-    {413, ErrorCode::kResourceExhausted},
-    {422, ErrorCode::kUnsupported},
-    {429, ErrorCode::kResourceExhausted},
-    {501, ErrorCode::kUnsupported},
-    {503, ErrorCode::kUnavailable},
-    {504, ErrorCode::kDeadlineExceeded},
-}};
 
 tl::unexpected<core::Error> nonsense(std::string_view what) {
   return core::fail(ErrorCode::kDataLoss, "the gateway's answer makes no sense: {}", what);
@@ -258,29 +236,6 @@ core::Result<tensor::NamedTensor> read_output(const Json& json, core::ByteView& 
 
 }  // namespace
 
-namespace {
-
-std::optional<ErrorCode> code_from(const Json& name) {
-  for (int i = 0; i <= static_cast<int>(ErrorCode::kInternal); ++i) {
-    if (name == core::name_of(static_cast<ErrorCode>(i))) return static_cast<ErrorCode>(i);
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
-core::Error error_of(const HttpResponse& response) {
-  const auto row = std::ranges::find(kStatuses, response.status, &StatusRow::status);
-  core::Error error{row == kStatuses.end() ? ErrorCode::kInternal : row->code,
-                    fmt::format("the gateway answered with status {}", response.status)};
-  const Json json = Json::parse(response.body.begin(), response.body.end(), nullptr, false);
-  if (json.is_object() && json.contains("error") && json["error"].is_string())
-    error.message = json["error"].get<std::string>();
-  if (json.is_object() && json.contains("code"))
-    error.code = code_from(json["code"]).value_or(error.code);
-  return error;
-}
-
 core::Result<ModelInfo> read_model(core::ByteView body) { return one_of(body, model_of); }
 core::Result<std::vector<ModelInfo>> read_models(core::ByteView body) {
   return list_of(body, "models", model_of);
@@ -304,7 +259,8 @@ core::Result<std::vector<ReceiptInfo>> read_receipts(core::ByteView body) {
   return list_of(body, "receipts", receipt_of);
 }
 
-std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& draw_commitment) {
+std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& draw_commitment,
+                       const std::string& privacy_class) {
   Json list = Json::array();
   for (const tensor::NamedTensor& input : inputs)
     list.push_back({{"name", input.name},
@@ -317,6 +273,7 @@ std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& d
   if (draw_commitment != core::Digest{}) {
     head["parameters"]["commensal_draw_commitment"] = core::to_hex(draw_commitment);
   }
+  if (!privacy_class.empty()) head["parameters"]["privacy_class"] = privacy_class;
   return text_of(head);
 }
 
@@ -331,6 +288,7 @@ std::string rollout_head(const RolloutOrder& order) {
   head["noise"] = order.noise ? Json(*order.noise) : Json();
   head["states"] = order.states;
   head["audit_probability"] = order.audit_probability;
+  if (!order.privacy_class.empty()) head["privacy_class"] = order.privacy_class;
   return text_of(head);
 }
 
@@ -358,7 +316,7 @@ core::Result<RolloutInfo> read_rollout(core::ByteView body) {
   return info;
 }
 
-core::Result<Answer> read_answer(const HttpResponse& response) {
+core::Result<Answer> read_answer(const HttpResponse& response, const std::string& privacy_class) {
   std::size_t json_bytes = response.body.size();
   if (response.json_bytes) {
     const std::string& text = *response.json_bytes;
@@ -374,9 +332,11 @@ core::Result<Answer> read_answer(const HttpResponse& response) {
   answer.model = members.text("model_name");
   const std::string version = members.text("model_version");
   std::from_chars(version.data(), version.data() + version.size(), answer.version);
-  Members parameters(members.object("parameters"));
+  const Json& said = members.object("parameters");
+  Members parameters(said);
   answer.receipt = parameters.digest("commensal_receipt");
   answer.provider = parameters.address("commensal_provider");
+  if (said.contains("privacy_class")) answer.privacy_class = parameters.text("privacy_class");
   for (const Json& item : members.list("outputs")) {
     COMMENSAL_ASSIGN(tensor::NamedTensor output, read_output(item, binary));
     answer.outputs.push_back(std::move(output));
@@ -384,6 +344,12 @@ core::Result<Answer> read_answer(const HttpResponse& response) {
   COMMENSAL_TRY(members.status());
   COMMENSAL_TRY(parameters.status());
   if (!binary.empty()) return nonsense("bytes follow the last output");
+  if (!privacy_class.empty() && answer.privacy_class != privacy_class) {
+    return core::fail(ErrorCode::kDataLoss,
+                      "the gateway knows nothing of the privacy class '{}': any provider may have "
+                      "seen the inputs; the answer's receipt is {}",
+                      privacy_class, core::to_hex(answer.receipt));
+  }
   return answer;
 }
 

@@ -21,8 +21,12 @@ core::Result<ReceiptInfo> read_receipt(core::ByteView body);
 core::Result<std::vector<ReceiptInfo>> read_receipts(core::ByteView body);
 
 /// The JSON before the tensors' bytes, which ask for binary outputs.
-std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& draw_commitment);
-core::Result<Answer> read_answer(const HttpResponse& response);
+std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& draw_commitment,
+                       const std::string& privacy_class = "");
+/// Also where the gateway does not say that it was placed by the `privacy_class` that was named,
+/// as one that is older than those would not.
+core::Result<Answer> read_answer(const HttpResponse& response,
+                                 const std::string& privacy_class = "");
 
 core::Result<RolloutInfo> read_rollout(core::ByteView body);
 /// The JSON before the tensors' bytes.

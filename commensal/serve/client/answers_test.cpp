@@ -35,6 +35,30 @@ TEST(Answers, AreReadWithTheirTensors) {
   EXPECT_EQ(answer->outputs[0].value.type().text(), "float32[2]");
 }
 
+TEST(Answers, NameThePrivacyClassThatWasAskedFor) {
+  const auto read = [](const std::string& said, const std::string& asked) {
+    std::string json = answer_json(kOutput);
+    json.insert(json.find("\"commensal_provider\""), said);
+    return read_answer(response_of(json + std::string(8, '\0'), json.size()), asked);
+  };
+  EXPECT_EQ(read("", "")->privacy_class, "");
+  EXPECT_EQ(read(R"("privacy_class":"medical",)", "")->privacy_class, "medical");
+  EXPECT_EQ(read(R"("privacy_class":"medical",)", "medical")->privacy_class, "medical");
+  for (const char* said : {"", R"("privacy_class":"legal",)"}) {
+    const auto refused = read(said, "medical");
+    ASSERT_FALSE(refused) << said;
+    EXPECT_EQ(
+        refused.error().message,
+        "the gateway knows nothing of the privacy class 'medical': any provider may have seen "
+        "the inputs; the answer's receipt is " +
+            std::string(64, '1'));
+  }
+  EXPECT_FALSE(read(R"("privacy_class":7,)", ""));
+  EXPECT_NE(infer_head({}, {}, "medical").find(R"("privacy_class":"medical")"), std::string::npos);
+  EXPECT_EQ(infer_head({}, {}).find("privacy_class"), std::string::npos);
+  EXPECT_EQ(rollout_head({}).find("privacy_class"), std::string::npos);
+}
+
 TEST(Answers, OfAHostileGatewayAreRefused) {
   const std::string json = answer_json(kOutput);
   const std::vector<std::pair<std::string, std::size_t>> table = {

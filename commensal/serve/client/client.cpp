@@ -197,12 +197,13 @@ core::Result<core::Bytes> Client::model_content(const std::string& name, std::ui
 
 core::Result<Answer> Client::infer(const std::string& model, std::uint32_t version,
                                    const tensor::NamedTensors& inputs,
-                                   const core::Digest& draw_commitment) {
+                                   const core::Digest& draw_commitment,
+                                   const std::string& privacy_class) {
   HttpRequest request;
   request.method = "POST";
   request.target = "/v2/models/" + escape(model) + path_of(version) + "/infer";
   request.content_type = "application/octet-stream";
-  const std::string head = infer_head(inputs, draw_commitment);
+  const std::string head = infer_head(inputs, draw_commitment, privacy_class);
   request.json_bytes = head.size();
   std::vector<core::ByteView> parts = {core::as_bytes(head)};
   std::vector<tensor::Tensor> elements;
@@ -212,7 +213,7 @@ core::Result<Answer> Client::infer(const std::string& model, std::uint32_t versi
   }
   request.parts = parts;
   COMMENSAL_ASSIGN(const HttpResponse response, call(std::move(request)));
-  return read_answer(response);
+  return read_answer(response, privacy_class);
 }
 
 core::Result<std::string> Client::post(const std::string& target, const std::string& content_type,

@@ -54,6 +54,7 @@ struct Answer {
   tensor::NamedTensors outputs;
   core::Digest receipt{};
   crypto::Address provider;
+  std::string privacy_class = {};  // that it was placed by, as the gateway says; "": by none
 };
 
 struct AccountInfo {
@@ -91,6 +92,7 @@ struct RolloutOrder {
   std::string states = "finite";                           // or "any", "movable"
   double audit_probability = 0;
   tensor::NamedTensors inputs;
+  std::string privacy_class = {};  // as infer()'s
 };
 
 struct RolloutInfo {
@@ -145,9 +147,11 @@ class Client {
                                           const Progress& received = {});
 
   /// `draw_commitment`: the consumer's part of a draw of auditors (protocol::Job); zero: none.
+  /// `privacy_class`: of the inputs, which only providers that are vouched for may see; "": none.
   core::Result<Answer> infer(const std::string& model, std::uint32_t version,
                              const tensor::NamedTensors& inputs,
-                             const core::Digest& draw_commitment = {});
+                             const core::Digest& draw_commitment = {},
+                             const std::string& privacy_class = "");
 
   core::Result<AccountInfo> create_account(const std::string& name, const std::string& role);
   core::Result<std::vector<AccountInfo>> accounts();
