@@ -117,6 +117,34 @@ Result<std::uint64_t> end_of_day(const std::string& day) {
   return fail(ErrorCode::kInvalidArgument, "the day '{}', expected one as 2027-01-31", day);
 }
 
+Result<std::uint64_t> statement_end(const std::string& day, std::int64_t now_ms) {
+  constexpr std::uint64_t kDayMs = 86'400'000;
+  COMMENSAL_ASSIGN(const std::uint64_t end_ms, end_of_day(day));
+  const auto now = static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms, 0));
+  if (end_ms <= now)
+    return fail(ErrorCode::kInvalidArgument, "the day '{}' is over: expected a later one", day);
+  const std::uint64_t last_ms = now + limits::kStatementDaysMax * kDayMs;
+  if (end_ms - kDayMs <= last_ms) return end_ms;
+  return fail(ErrorCode::kInvalidArgument,
+              "the day '{}' is more than {} days away, and nobody can take a statement back: "
+              "expected one until {}",
+              day, limits::kStatementDaysMax, last_day(last_ms + 1));
+}
+
+Result<void> check_place(const std::string& file, const std::string& key_file) {
+  std::error_code none;
+  if (std::filesystem::equivalent(file, key_file, none))
+    return fail(ErrorCode::kInvalidArgument, "'{}' is the key's own file: expected another", file);
+  const auto status = std::filesystem::symlink_status(file, none);
+  if (status.type() == std::filesystem::file_type::not_found) return {};
+  if (std::filesystem::is_regular_file(status) && read_statement(file)) return {};
+  return fail(
+      ErrorCode::kAlreadyExists,
+      "'{}' is there already, and no privacy statement: expected the name of a new file, or "
+      "of an older statement",
+      file);
+}
+
 std::string last_day(std::uint64_t end_ms) {
   using namespace std::chrono;
   constexpr std::uint64_t kEndMax = 253'402'300'800'000;  // of the year 9999

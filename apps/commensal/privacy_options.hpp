@@ -24,6 +24,12 @@ core::Result<std::vector<protocol::PrivacyStatement>> read_statements(
 
 /// The end of a day, UTC, as 2027-01-31, in milliseconds since 1970. Error: kInvalidArgument.
 core::Result<std::uint64_t> end_of_day(const std::string& day);
+/// The same of a statement that is signed now: a day that is not over, at most
+/// limits::kStatementDaysMax from now. Error: kInvalidArgument.
+core::Result<std::uint64_t> statement_end(const std::string& day, std::int64_t now_ms);
+/// Whether a statement may be written there: a new file, or one that has a statement. Errors:
+/// kAlreadyExists, kInvalidArgument (`key_file`, the auditor's own).
+core::Result<void> check_place(const std::string& file, const std::string& key_file);
 /// The last day, as 2027-01-31, of what ends then; of later ones 9999-12-31.
 std::string last_day(std::uint64_t end_ms);
 

@@ -29,6 +29,45 @@ TEST(LastDay, IsTheOneThatEndsThen) {
   EXPECT_EQ(last_day(~std::uint64_t{0}), "9999-12-31");
 }
 
+TEST(StatementEnd, IsAheadAndNotFarAway) {
+  const auto now_ms = static_cast<std::int64_t>(*end_of_day("2026-11-29")) - 1'000;
+  for (const char* day : {"2026-11-29", "2027-11-29", "2028-01-03"})
+    EXPECT_EQ(statement_end(day, now_ms), *end_of_day(day));
+  EXPECT_THAT(statement_end("2026-11-28", now_ms).error().message,
+              HasSubstr("'2026-11-28' is over"));
+  for (const char* day : {"2028-01-04", "9999-12-31"}) {
+    EXPECT_THAT(statement_end(day, now_ms).error().message,
+                HasSubstr("is more than 400 days away, and nobody can take a statement back: "
+                          "expected one until 2028-01-03"))
+        << day;
+  }
+  EXPECT_FALSE(statement_end("soon", now_ms));
+}
+
+TEST(PlaceOfAStatement, IsNoOtherFiles) {
+  core::CounterRng rng(2);
+  const auto folder = *core::TemporaryFolder::make("vouched");
+  const std::string key = folder.path() / "auditor.json", made = folder.path() / "made";
+  const std::string other = folder.path() / "other", link = folder.path() / "link";
+  ASSERT_TRUE(core::write_file_atomically(key, core::as_bytes("{}")));
+  EXPECT_TRUE(check_place(made, key));
+  protocol::PrivacyStatement statement;
+  statement.privacy_class = "medical";
+  statement = protocol::sign_statement(crypto::SecretKey::generate(rng), statement);
+  ASSERT_TRUE(core::write_file_atomically(made, protocol::encode(statement)));
+  EXPECT_TRUE(check_place(made, key)) << "a newer one takes its place";
+  ASSERT_TRUE(core::write_file_atomically(other, core::as_bytes("a letter")));
+  std::filesystem::create_symlink("auditor.json", link);
+  for (const std::string& taken : {other, folder.path().string()}) {
+    const auto refused = check_place(taken, key);
+    ASSERT_FALSE(refused) << taken;
+    EXPECT_EQ(refused.error().code, core::ErrorCode::kAlreadyExists);
+    EXPECT_THAT(refused.error().message, HasSubstr("is there already, and no privacy statement"));
+  }
+  for (const std::string& own : {key, link})
+    EXPECT_THAT(check_place(own, key).error().message, HasSubstr("is the key's own file")) << own;
+}
+
 TEST(PrivacyClassOption, HasANameWhereItIsSaid) {
   const auto parsed = [](std::vector<std::string> words) -> std::string {
     std::string name;

@@ -2,6 +2,7 @@
 // A gateway that believes an auditor, a provider that shows its statement, and one that has none.
 #include <gmock/gmock.h>
 
+#include <commensal/base/core/clock.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 
 #include <tests/e2e/system.hpp>
@@ -26,12 +27,23 @@ class PrivacyClasses : public System {
   std::string vouch_for(const std::string& provider) {
     const std::string file = folder_.at("medical.statement");
     int status = -1;
-    const Json said = Json::parse(run({"vouch", provider, "--class", "medical", "--until",
-                                       "2999-12-31", "--key", key_file_, "--save", file, "--json"},
+    const Json said = Json::parse(run({"vouch", provider, "--class", "medical", "--until", day_,
+                                       "--key", key_file_, "--save", file, "--json"},
                                       status));
     EXPECT_EQ(status, 0);
     EXPECT_EQ(said.at("auditor"), auditor_);
     return file;
+  }
+  /// In 300 days.
+  static std::uint64_t end_ms() {
+    constexpr std::int64_t kDayMs = 86'400'000;
+    return static_cast<std::uint64_t>((core::SystemClock().wall_ms() / kDayMs + 301) * kDayMs);
+  }
+  static std::string day_before(std::uint64_t end_ms) {
+    using namespace std::chrono;
+    const year_month_day date(floor<days>(sys_time<milliseconds>(milliseconds(end_ms - 1))));
+    return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
   }
   static Json inputs(std::uint64_t i) {
     const auto made = picture(i);
@@ -61,6 +73,8 @@ class PrivacyClasses : public System {
 
   std::string auditor_;
   const std::string key_file_ = folder_.at("auditor.key");
+  const std::uint64_t end_ms_ = end_ms();
+  const std::string day_ = day_before(end_ms_);
   std::unique_ptr<client::Client> client_;
 };
 
@@ -84,7 +98,7 @@ TEST_F(PrivacyClasses, ArePutBeforeProvidersThatTheirAuditorHasSigned) {
     ASSERT_EQ(classes.size(), one.at("address") == seen_address ? 1u : 0u) << one;
     if (classes.empty()) continue;
     EXPECT_EQ(classes[0].at("class"), "medical");
-    EXPECT_EQ(classes[0].at("until_ms"), 32'503'680'000'000);  // 3000-01-01
+    EXPECT_EQ(classes[0].at("until_ms"), end_ms_);
   }
   seen->kill();
   std::string said;
@@ -114,6 +128,39 @@ TEST_F(PrivacyClasses, AModelMayAskForOne) {
   const auto made = client_->post("/v1/rollouts", "application/json", core::as_bytes(rollout));
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message, HasSubstr("is served to the privacy class 'medical'"));
+}
+
+TEST_F(PrivacyClasses, AConsumerNamesOneOnTheCommandLine) {
+  const auto first = start_provider("seen");  // so that it has a key
+  const std::string address = address_, file = vouch_for(address);
+  first->kill();
+  const auto seen = start_provider("seen", {"--privacy-statement", file});
+  EXPECT_EQ(insist_on("medical", address), address);
+  const std::string three = std::string(COMMENSAL_SOURCE_DIR) + "/examples/three.pgm";
+  const Json answer =
+      ask_json({"infer", "digits", "--input", three, "--privacy-class", "medical"}, token_file_);
+  EXPECT_EQ(answer.at("provider"), address);
+  EXPECT_EQ(answer.at("privacy_class"), "medical");
+  EXPECT_THAT(
+      System::ask({"infer", "digits", "--input", three, "--privacy-class", "medical"}, token_file_),
+      HasSubstr(address + ", privacy class medical\n"));
+  EXPECT_THAT(System::ask({"providers"}, token_file_),
+              HasSubstr("may see the privacy class 'medical' until the end of " + day_ + " (UTC)"));
+}
+
+TEST_F(PrivacyClasses, NobodyVouchesForEverOrOverAnotherFile) {
+  const auto refusal = [&](const std::string& until, const std::string& save) {
+    int status = 0;
+    const Json said = Json::parse(run({"vouch", auditor_, "--class", "medical", "--until", until,
+                                       "--key", key_file_, "--save", save, "--json"},
+                                      status));
+    EXPECT_EQ(status, 1);
+    return said.at("error").value("message", "");
+  };
+  EXPECT_THAT(refusal("9999-12-31", folder_.at("new")), HasSubstr("more than 400 days away"));
+  EXPECT_THAT(refusal(day_, key_file_), HasSubstr("is the key's own file"));
+  EXPECT_THAT(refusal(day_, token_file_), HasSubstr("and no privacy statement"));
+  EXPECT_TRUE(vouch_for(auditor_) == vouch_for(auditor_)) << "but over an older statement";
 }
 
 TEST_F(PrivacyClasses, AnothersStatementIsNotStartedWith) {

@@ -30,14 +30,14 @@ Result<protocol::PrivacyStatement> statement_of(const VouchArguments& options) {
   COMMENSAL_ASSIGN(statement.provider, crypto::address_from_text(options.provider));
   statement.privacy_class = options.privacy_class;
   COMMENSAL_TRY(statement.validity());
-  COMMENSAL_ASSIGN(statement.valid_until_ms, end_of_day(options.until));
-  if (std::cmp_less(core::SystemClock().wall_ms(), statement.valid_until_ms)) return statement;
-  return core::fail(core::ErrorCode::kInvalidArgument, "the day '{}' is over: expected a later one",
-                    options.until);
+  COMMENSAL_ASSIGN(statement.valid_until_ms,
+                   statement_end(options.until, core::SystemClock().wall_ms()));
+  return statement;
 }
 
 Result<int> vouch(const VouchArguments& options) {
   COMMENSAL_ASSIGN(protocol::PrivacyStatement statement, statement_of(options));
+  COMMENSAL_TRY(check_place(options.save, options.key));
   COMMENSAL_ASSIGN(const crypto::SecretKey key, read_key(options.key, options.password_file));
   statement = protocol::sign_statement(key, std::move(statement));
   COMMENSAL_TRY(core::write_file_atomically(options.save, protocol::encode(statement)));
@@ -68,13 +68,18 @@ Run declare_vouch(CLI::App& app) {
   app.add_option("--class", options->privacy_class,
                  "Of the data that it may see: 1 to 32 of a-z, 0-9 and -")
       ->required();
-  app.add_option("--until", options->until, "The last day, as 2027-01-31 (UTC)")->required();
+  app.add_option("--until", options->until,
+                 fmt::format("The last day, as 2027-01-31 (UTC), at most {} days from now",
+                             limits::kStatementDaysMax))
+      ->required();
   app.add_option("--key", options->key,
                  "The auditor's: a keystore (as 'key new' makes one) or a plain key file")
       ->required();
   app.add_option("--password-file", options->password_file,
                  "Its first line unlocks the keystore; default: asked for on the terminal");
-  app.add_option("--save", options->save, "The file that the provider shows")->required();
+  app.add_option("--save", options->save,
+                 "The file that the provider shows: a new one, or an older statement's")
+      ->required();
   app.add_flag("--json", options->json, "Print what was signed as JSON");
   return [options] { return vouch(*options); };
 }
