@@ -96,6 +96,20 @@ Result<std::vector<PrivacyStatement>> read_statements(const std::vector<std::str
   return statements;
 }
 
+std::vector<std::string> lines_of_ended(const std::vector<std::string>& files,
+                                        const std::vector<PrivacyStatement>& statements,
+                                        std::int64_t now_ms) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    if (std::cmp_less(now_ms, statements[i].valid_until_ms)) continue;
+    lines.push_back(
+        fmt::format("--privacy-statement {} of class '{}' has ended on {} and is not shown: "
+                    "expected a newer one",
+                    files[i], statements[i].privacy_class, last_day(statements[i].valid_until_ms)));
+  }
+  return lines;
+}
+
 Result<std::uint64_t> end_of_day(const std::string& day) {
   using namespace std::chrono;
   int parts[3] = {};

@@ -21,6 +21,10 @@ void declare_statements(CLI::App& app, std::vector<std::string>& files);
 /// many).
 core::Result<std::vector<protocol::PrivacyStatement>> read_statements(
     const std::vector<std::string>& files);
+/// A line of each that has ended, and is shown to nobody. `statements` were read from `files`.
+std::vector<std::string> lines_of_ended(const std::vector<std::string>& files,
+                                        const std::vector<protocol::PrivacyStatement>& statements,
+                                        std::int64_t now_ms);
 
 /// The end of a day, UTC, as 2027-01-31, in milliseconds since 1970. Error: kInvalidArgument.
 core::Result<std::uint64_t> end_of_day(const std::string& day);

@@ -29,6 +29,18 @@ TEST(LastDay, IsTheOneThatEndsThen) {
   EXPECT_EQ(last_day(~std::uint64_t{0}), "9999-12-31");
 }
 
+TEST(PrivacyStatementOption, SaysWhichHaveEnded) {
+  protocol::PrivacyStatement ended, held;
+  ended.privacy_class = held.privacy_class = "medical";
+  ended.valid_until_ms = *end_of_day("2026-11-28");
+  held.valid_until_ms = ended.valid_until_ms + 1;
+  const auto now_ms = static_cast<std::int64_t>(ended.valid_until_ms);
+  EXPECT_EQ(lines_of_ended({"a", "b"}, {held, ended}, now_ms),
+            std::vector<std::string>{"--privacy-statement b of class 'medical' has ended on "
+                                     "2026-11-28 and is not shown: expected a newer one"});
+  EXPECT_TRUE(lines_of_ended({}, {}, now_ms).empty());
+}
+
 TEST(StatementEnd, IsAheadAndNotFarAway) {
   const auto now_ms = static_cast<std::int64_t>(*end_of_day("2026-11-29")) - 1'000;
   for (const char* day : {"2026-11-29", "2027-11-29", "2028-01-03"})

@@ -167,6 +167,9 @@ Result<int> run(ProviderArguments& options) {
   if (options.log_jobs) jobs.emplace();
   if (jobs) options.daemon.job_ended = [&jobs](const provider::JobEnd& end) { jobs->add(end); };
   const core::SystemClock clock;
+  for (const std::string& line :
+       lines_of_ended(options.statements, options.daemon.statements, clock.wall_ms()))
+    say(line);
   const auto is_local = [](const std::string& gateway) {
     return tls::is_loopback(core::host_of(gateway));
   };

@@ -17,9 +17,9 @@ constexpr std::int64_t kReconnectMsMin = 100;
 constexpr std::int64_t kLookMs = 1'000;  // for a gateway that does not draw our tickets
 constexpr std::int64_t kWatchHostMs = 100;
 
-/// What no gateway would believe is not shown to any.
+/// What no gateway would ever have believed is somebody's mistake.
 core::Result<void> check_statements(const std::vector<protocol::PrivacyStatement>& statements,
-                                    const crypto::Address& own, std::int64_t now_ms) {
+                                    const crypto::Address& own) {
   for (const protocol::PrivacyStatement& one : statements) {
     COMMENSAL_TRY(protocol::verify_statement(one));
     if (one.provider != own) {
@@ -27,13 +27,18 @@ core::Result<void> check_statements(const std::vector<protocol::PrivacyStatement
                         "the privacy statement of class '{}' is of provider {}, expected {}",
                         one.privacy_class, crypto::to_text(one.provider), crypto::to_text(own));
     }
-    if (std::cmp_greater_equal(now_ms, one.valid_until_ms)) {
-      return core::fail(core::ErrorCode::kInvalidArgument,
-                        "the privacy statement of class '{}' has ended: expected a newer one",
-                        one.privacy_class);
-    }
   }
   return {};
+}
+
+/// Those that have not ended.
+rpc::Statements shown_of(const std::vector<protocol::PrivacyStatement>& statements,
+                         std::int64_t now_ms) {
+  rpc::Statements shown;
+  for (const protocol::PrivacyStatement& one : statements) {
+    if (std::cmp_less(now_ms, one.valid_until_ms)) shown.items.push_back(one);
+  }
+  return shown;
 }
 
 }  // namespace
@@ -147,7 +152,7 @@ void Provider::State::handle(Provider& self, rpc::Welcome message) {
   jobs->on_welcome(std::move(message.session_token),
                    message.version && rpc::knows_prefetch(*message.version));
   if (message.version && rpc::knows_statements(*message.version))
-    deps.gateway.send(rpc::Statements{config.statements});
+    deps.gateway.send(shown_of(config.statements, deps.clock.wall_ms()));
   reconnect_ms = kReconnectMsMin;
   stream = StreamState::kConnected;
   stream_message.clear();
@@ -169,7 +174,7 @@ Provider::~Provider() = default;
 
 core::Result<std::shared_ptr<Provider>> Provider::create(const ProviderDependencies& deps,
                                                          const ProviderConfig& config) {
-  COMMENSAL_TRY(check_statements(config.statements, deps.key.address(), deps.clock.wall_ms()));
+  COMMENSAL_TRY(check_statements(config.statements, deps.key.address()));
   COMMENSAL_ASSIGN(auto cache, ModelCache::open(config.folder / "models", config.cache_bytes_max));
   auto state = std::make_unique<State>(deps, config, std::move(cache));
   COMMENSAL_TRY(state->purse.open());

@@ -30,7 +30,8 @@ struct ProviderConfig {
   std::uint64_t answer_bytes_max = limits::kStoreValueBytesMax;  // inputs and outputs together
   std::int64_t reconnect_ms_max = 10'000;
   PurseConfig purse;
-  std::vector<protocol::PrivacyStatement> statements = {};  // what auditors have signed of it
+  /// What auditors have signed of it; those that have ended are shown to nobody.
+  std::vector<protocol::PrivacyStatement> statements = {};
 };
 
 /// The world, injected; it outlives the provider.

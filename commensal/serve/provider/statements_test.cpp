@@ -82,11 +82,26 @@ TEST_F(StatementsTest, WhoHasNoneSaysSo) {
   EXPECT_TRUE(shown_.statements[0].items.empty());
 }
 
+// It has other work, which needs none.
+TEST_F(StatementsTest, ThatHaveEndedAreNotShown) {
+  const auto first = statement(key_.address(), 1'000), second = statement(key_.address(), 2'000);
+  clock_.advance_ms(1'000);
+  const auto provider = start({first, second});
+  ASSERT_TRUE(provider) << provider.error().message;
+  const auto shown = [&] {
+    shown_.statements.clear();
+    (*provider)->on_message(rpc::Welcome{"token", std::string(rpc::kVersion)});
+    return shown_.statements.at(0).items;
+  };
+  EXPECT_EQ(shown(), std::vector{second});
+  clock_.advance_ms(1'000);
+  EXPECT_TRUE(shown().empty());
+}
+
 TEST_F(StatementsTest, WhatNoGatewayWouldBelieveEndsTheStart) {
   clock_.advance_ms(1'000);
   EXPECT_THAT(start({statement(auditor_.address(), 2'000)}).error().message,
               HasSubstr("of class 'medical' is of provider 0x"));
-  EXPECT_THAT(start({statement(key_.address(), 1'000)}).error().message, HasSubstr("has ended"));
   auto bent = statement(key_.address(), 2'000);
   ++bent.valid_until_ms;
   EXPECT_THAT(start({bent}).error().message, HasSubstr("recovers to"));
