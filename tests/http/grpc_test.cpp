@@ -109,6 +109,16 @@ TEST_F(GrpcFace, AnswersHaveTheRequestsId) {
   EXPECT_NE(id_of("", world_.alice), id_of("", world_.alice));
 }
 
+TEST_F(GrpcFace, RefusesAPrivacyClassThatItDoesNotRead) {
+  ModelInferRequest request = digit(1);
+  (*request.mutable_parameters())["privacy-class"].set_string_param("medical");
+  ModelInferResponse response;
+  const auto status = infer(request, response, world_.alice);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_TRUE(status.error_message().starts_with("'privacy-class' is not read here"))
+      << status.error_message();
+}
+
 TEST_F(GrpcFace, SaysWhatIsWrong) {
   ModelInferResponse response;
   EXPECT_EQ(infer(digit(1), response, "nobody's").error_code(), grpc::StatusCode::UNAUTHENTICATED);

@@ -184,6 +184,10 @@ TEST_F(HttpPrivacy, RolloutsAreOfAClassToo) {
   const auto open = alice_.start_rollout(order);
   ASSERT_TRUE(open) << open.error().message;
   EXPECT_TRUE(said(open->id).is_null());
+  ASSERT_TRUE(alice_.configure("alice/letters", 1, parameter("privacy_class", "legal"), {}));
+  const auto of_model = alice_.start_rollout(order);
+  ASSERT_FALSE(of_model);
+  EXPECT_THAT(of_model.error().message, HasSubstr("has no statement of class 'legal'"));
 }
 
 // It would be a private request to who asks, and a public one to the gateway.
