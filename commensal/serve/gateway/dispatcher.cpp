@@ -86,8 +86,7 @@ void Dispatcher::offer(RequestPtr request, Roster::Peer& peer) {
   const Order& order = request->order;
   rollout::JobRecord record =
       record_for(order, deps_.rng.next_digest(), address_, peer.address, config_.auditor);
-  const bool is_for_all = !order.model.is_private && order.privacy_class.empty();
-  if (config_.outside_auditors && is_for_all) admit_all(record.job);
+  if (config_.outside_auditors && order.is_public()) admit_all(record.job);
   deps_.lottery.stamp(record.job);
   const bool is_first = request->tried.empty();
   request->tried.insert(peer.address);
@@ -134,8 +133,10 @@ void Dispatcher::on_lost(event::StepLost& lost) {
   const bool is_open = lost.loss != Loss::kBroken && lost.loss != Loss::kSilent;
   Roster::Peer* const peer = deps_.roster.by_address(provider);
   const bool says_no = lost.loss == Loss::kRefused && !request->is_called_invalid;
-  if (is_open && peer != nullptr && is_public(*request))
-    peer->on_refusal(says_no ? lost.error.message : "");
+  // Everybody reads why, which may say something of the inputs.
+  const bool is_told = says_no && request->order.is_public();
+  if (is_open && peer != nullptr && counts(*request))
+    peer->on_refusal(is_told ? lost.error.message : "");
   request->last_error = std::move(lost.error);
   dispatch(std::move(request));
   place_next();
@@ -265,7 +266,7 @@ void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
   if (is_paused || std::ranges::none_of(others, is_at_hand)) return hasten_after(job, ms);
   is_signed ? deps_.steps.disown(job) : deps_.steps.withdraw(job);
   // How long it takes may be the consumer's choice, or that of the jobs ahead.
-  if (peer != nullptr && request.ahead == 0 && is_public(request)) {
+  if (peer != nullptr && request.ahead == 0 && counts(request)) {
     request.is_trial ? peer->health.on_fault(now_ms()) : peer->health.on_slow(now_ms());
   }
   RequestPtr moved = take(job);

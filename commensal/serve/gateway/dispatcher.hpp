@@ -88,8 +88,9 @@ class Dispatcher {
     bool is_delayed = false;  // it has: it goes behind others
   };
   using RequestPtr = std::unique_ptr<Request>;
-  /// Whose outcomes say something of a provider.
-  static bool is_public(const Request& request) { return !request.order.model.is_private; }
+  /// Its outcome says something of a provider: of a private model its owner could have it say
+  /// anything (Health).
+  static bool counts(const Request& request) { return !request.order.model.is_private; }
   /// Of one model, so far.
   struct Demand {
     std::uint64_t requests = 0;

@@ -113,7 +113,7 @@ void Dispatcher::count(const Request& request, const Trip& trip, Roster::Peer& p
     measure(request, trip, peer);
   }
   peer.warm.insert(model);
-  if (!is_public(request)) return;
+  if (!counts(request)) return;
   if (request.is_trial) trials_.on_success();
   if (!peer.health.is_new()) trials_.on_answer();
   peer.health.on_answer(slowness);

@@ -136,6 +136,21 @@ TEST_F(PrivateOrders, DoNotWaitForWhoIsTooOldToShowAny) {
   EXPECT_EQ(answers_, std::vector{false});
 }
 
+// The fault: what a provider said of private inputs was shown to every account.
+TEST_F(PrivateOrders, NobodyElseReadsWhyTheyWereRefused) {
+  Member& only = add(PrivacyClasses{{"medical", wall_ms() + 60'000}});
+  const auto refuse = [&](const std::string& privacy_class) {
+    ask_private(privacy_class);
+    steps_.on_refuse(only.stream, {protocol::job_id(only.offers.back().job),
+                                   {core::ErrorCode::kUnavailable, "no room for a leg"}});
+    loop_.run_until_idle();
+    return roster_.at(only.stream)->refusals.why;
+  };
+  EXPECT_EQ(refuse("medical"), "");
+  EXPECT_THAT(why_, HasSubstr("no room for a leg")) << "who has asked reads it";
+  EXPECT_EQ(refuse(""), "no room for a leg");
+}
+
 TEST_F(PrivateOrders, WaitWhereWhoIsVouchedForPausesThoughOthersAreFree) {
   Member& seen = add(PrivacyClasses{{"medical", wall_ms() + 60'000}});
   Member& unseen = add(PrivacyClasses{});

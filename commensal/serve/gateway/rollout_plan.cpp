@@ -90,7 +90,7 @@ rollout::JobRecord record_of(const RolloutPlan& plan, const core::Digest& input_
   job = job_for(plan.order, input_salt, client, provider, auditor);
   job.kind = protocol::JobKind::kRollout;
   // Its consumer knows that others replay its steps, unless model or inputs are not theirs to see.
-  if (!plan.order.model.is_private && plan.order.privacy_class.empty()) admit_all(job);
+  if (plan.order.is_public()) admit_all(job);
   job.steps = request.steps;
   job.states = request.states;
   job.feeds = plan.feeds;

@@ -57,7 +57,7 @@ class Roster {
     std::set<core::Digest> warm;  // models that it has answered on this stream
 
     /// It has not done a job of a model that everybody may see; `why`, where it said that it will
-    /// not, and the request is not what is wrong.
+    /// not, the request is not what is wrong, and its inputs are for everybody.
     void on_refusal(const std::string& why);
   };
 

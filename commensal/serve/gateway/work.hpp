@@ -27,6 +27,9 @@ struct Order {
   JourneyPtr journey = nullptr;  // null: nobody looks on
   /// Of its inputs (PrivacyAuditors): who is not vouched for never sees them; "": of none.
   std::string privacy_class = {};
+
+  /// Anybody may see its inputs, and what is said of them.
+  bool is_public() const { return !model.is_private && privacy_class.empty(); }
 };
 
 /// A job in the gateway's hands, at one provider.
