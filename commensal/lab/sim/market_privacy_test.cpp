@@ -5,7 +5,7 @@
 
 #include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/lab/sim/testing/liars.hpp>
-#include <commensal/lab/sim/testing/rollout_fixture.hpp>
+#include <commensal/lab/sim/testing/private_fixture.hpp>
 
 namespace commensal::sim {
 namespace {
@@ -14,16 +14,6 @@ using namespace testing;
 using gateway::AuditState;
 using gateway::ReceiptRecord;
 using ::testing::HasSubstr;
-
-constexpr float kPrivate = 1'000;  // the first pixel of a private picture is above it
-
-tensor::NamedTensors private_picture(std::uint64_t i) {
-  const auto open = picture(i);
-  const auto all = open[0].value.data<float>();
-  std::vector<float> pixels(all.begin(), all.end());
-  pixels[0] += 2 * kPrivate;
-  return {{"image", tensor::Tensor::of<float>({1, 1, 8, 8}, pixels)}};
-}
 
 /// Honest, and looks at what it is asked.
 class Looking final : public rollout::EngineFactory {
@@ -59,49 +49,6 @@ class Looking final : public rollout::EngineFactory {
   rollout::SessionEngineFactory honest_{graph::SessionOptions{}};
 };
 
-class PrivateMarket : public MoneyRollouts {
- protected:
-  void SetUp() override { privacy_auditors_["medical"] = {auditor_.address()}; }
-
-  /// From its next start on the auditor vouches for it, until then.
-  void vouch(Market& market, std::size_t index, std::int64_t until_ms) {
-    protocol::PrivacyStatement statement;
-    statement.provider = market.address_of(index);
-    statement.privacy_class = "medical";
-    statement.valid_until_ms = static_cast<std::uint64_t>(until_ms);
-    market.kill_provider(index);
-    market.show(index, {protocol::sign_statement(auditor_, statement)});
-    market.start_provider(index);
-    market.rest_ms(100);
-  }
-  core::Result<gateway::InferResponse> ask(Market& market, std::uint64_t i, bool is_private,
-                                           const std::string& privacy_class = "medical") {
-    std::optional<core::Result<gateway::InferResponse>> answer;
-    market.gateway().infer({.account = kConsumer,
-                            .model = "consumer/digits",
-                            .version = 0,
-                            .inputs = is_private ? private_picture(i) : picture(i),
-                            .outputs = {},
-                            .privacy_class = is_private ? privacy_class : ""},
-                           [&](core::Result<gateway::InferResponse> response) {
-                             answer.emplace(std::move(response));
-                           });
-    for (int waited = 0; !answer && waited < 12'000; ++waited) market.rest_ms(10);
-    if (answer) return *std::move(answer);
-    return core::fail(core::ErrorCode::kDeadlineExceeded, "no answer");
-  }
-  static std::vector<ReceiptRecord> private_receipts(Market& market) {
-    gateway::ReceiptBook& book = market.gateway().receipts();
-    auto records = *book.select([](const ReceiptRecord& one) { return bool(one.privacy_class); });
-    for (ReceiptRecord& record : records) record = *book.find(record.id());
-    return records;
-  }
-  static constexpr std::int64_t kLater = std::int64_t{1} << 40;
-
-  core::CounterRng auditors_rng_{77};
-  const crypto::SecretKey auditor_ = crypto::SecretKey::generate(auditors_rng_);
-};
-
 TEST_F(PrivateMarket, WhatACaughtProviderAnsweredIsComputedAgainByWhoIsVouchedFor) {
   outside_auditors_ = true;
   recheck_probability_ = 1;
@@ -121,7 +68,25 @@ TEST_F(PrivateMarket, WhatACaughtProviderAnsweredIsComputedAgainByWhoIsVouchedFo
   const std::size_t cheat = add(*market, "cheat", make_lazy_cheat());
   vouch(*market, good, kLater);
   vouch(*market, cheat, kLater);
+  const std::set<std::size_t> trusted = {good, cheat};
+  int marked = 0;
+  market->overhear([&](std::size_t provider, const rpc::ToProvider& word) {
+    if (!has_marker(word)) return;
+    ++marked;
+    EXPECT_TRUE(trusted.contains(provider)) << "said to provider " << provider;
+  });
+  // As an auditor elsewhere does, but that it is silent then.
+  int taken = 0;
+  const auto take = [&] {
+    const auto given = market->gateway().take_audit(auditor_.address(), true);
+    ASSERT_TRUE(given) << given.error().message;
+    if (!*given) return;
+    ++taken;
+    EXPECT_EQ((*given)->receipt.job.auditors, protocol::AuditorClass::kPublic);
+    EXPECT_FALSE(has_marker(**given));
+  };
   for (std::uint64_t i = 0; i < 60; ++i) {
+    take();
     if (i == 20) {  // what is known of providers is said anew
       market->rest_ms(2 * limits::kPresenceWriteMs);
       market->kill_gateway();
@@ -130,7 +95,10 @@ TEST_F(PrivateMarket, WhatACaughtProviderAnsweredIsComputedAgainByWhoIsVouchedFo
     const auto answer = ask(*market, i, i % 3 != 2);
     ASSERT_TRUE(answer.has_value()) << i << ": " << answer.error().message;
   }
-  market->rest_ms(120'000);
+  for (int i = 0; i < 120; ++i) {
+    take();
+    market->rest_ms(1'000);
+  }
   std::size_t replaced = 0;
   const std::set<crypto::Address> vouched = {market->address_of(good), market->address_of(cheat)};
   for (const ReceiptRecord& record : private_receipts(*market)) {
@@ -148,6 +116,8 @@ TEST_F(PrivateMarket, WhatACaughtProviderAnsweredIsComputedAgainByWhoIsVouchedFo
   }
   EXPECT_GT(replaced, 0u);
   EXPECT_GT(looked, 0) << "others are answered by them too";
+  EXPECT_GE(marked, 40) << "each private request was offered to somebody";
+  EXPECT_GT(taken, 0) << "others' answers are audited elsewhere";
 }
 
 TEST_F(PrivateMarket, WithNobodyVouchedForARequestEndsInALine) {

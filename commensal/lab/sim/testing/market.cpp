@@ -66,17 +66,40 @@ class Market::PausedLoop final : public core::Loop {
   int stalls_ = 0;
 };
 
+/// Listens to what its provider hears.
+class Market::Ear final : public rpc::ProviderPort {
+ public:
+  using Hear = std::function<void(const rpc::ToProvider&)>;
+  Ear(std::shared_ptr<rpc::ProviderPort> port, Hear hear)
+      : port_(std::move(port)), hear_(std::move(hear)) {}
+
+  void on_message(rpc::ToProvider message) override {
+    hear_(message);
+    port_->on_message(std::move(message));
+  }
+  void on_close(core::Error reason) override { port_->on_close(std::move(reason)); }
+
+ private:
+  const std::shared_ptr<rpc::ProviderPort> port_;
+  const Hear hear_;
+};
+
 /// Its provider knows what has won before the gateway does.
 class Market::HangUp final : public rpc::GatewayClient {
  public:
-  HangUp(rpc::DirectClient& inner, core::Loop& loop, std::function<bool()> has_won)
-      : inner_(inner), loop_(loop), has_won_(std::move(has_won)) {}
+  HangUp(rpc::DirectClient& inner, core::Loop& loop, bool is_mute, std::function<bool()> has_won,
+         Ear::Hear hear)
+      : inner_(inner),
+        loop_(loop),
+        is_mute_(is_mute),
+        has_won_(std::move(has_won)),
+        hear_(std::move(hear)) {}
 
   void attach(std::shared_ptr<rpc::ProviderPort> port) override {
-    if (!is_gone_) inner_.attach(std::move(port));
+    if (!is_gone_) inner_.attach(std::make_shared<Ear>(std::move(port), hear_));
   }
   void send(rpc::ToGateway message) override {
-    if (is_gone_) return;
+    if (is_gone_ || (is_mute_ && std::holds_alternative<rpc::Statements>(message))) return;
     is_gone_ = std::holds_alternative<rpc::Reveal>(message) && has_won_();
     if (is_gone_) return loop_.post([this] { inner_.cut(); });
     inner_.send(std::move(message));
@@ -90,7 +113,9 @@ class Market::HangUp final : public rpc::GatewayClient {
  private:
   rpc::DirectClient& inner_;
   core::Loop& loop_;
+  const bool is_mute_;
   const std::function<bool()> has_won_;
+  const Ear::Hear hear_;
   bool is_gone_ = false;
 };
 
@@ -137,6 +162,7 @@ Market::Market(std::uint64_t seed, core::Path folder, const gateway::GatewayConf
 }
 
 Market::~Market() {
+  overheard_ = nullptr;
   for (std::size_t i = 0; i < members_.size(); ++i) kill_provider(i);
   kill_gateway();
   std::error_code ignored;
@@ -184,9 +210,12 @@ void Market::start_provider(std::size_t index) {
   member.faults = std::make_unique<FaultStore>(member.store, write, fault);
   member.client = std::make_unique<rpc::DirectClient>(
       server_, rpc::DirectFaults{.delay_ms = delay_ms_, .drops_message = {}});
-  member.hang_up = std::make_unique<HangUp>(*member.client, loop_, [&member] {
-    return member.hides_winners && member.provider->status().tickets.won > 0;
-  });
+  member.hang_up = std::make_unique<HangUp>(
+      *member.client, loop_, is_mute_,
+      [&member] { return member.hides_winners && member.provider->status().tickets.won > 0; },
+      [this, index](const rpc::ToProvider& message) {
+        if (overheard_) overheard_(index, message);
+      });
   const provider::ProviderDependencies world{.loop = member.loop,
                                              .clock = clock_,
                                              .rng = rng_,

@@ -51,6 +51,12 @@ class Market {
   void set_disk_ms(std::int64_t ms) { loop_.set_store_ms(ms); }
   /// What providers that start from now on say and hear takes so long.
   void set_delay_ms(std::int64_t delay_ms) { delay_ms_ = delay_ms; }
+  /// Providers that start from now on never show what auditors have signed of them.
+  void set_mute(bool is_mute) { is_mute_ = is_mute; }
+  /// Every word that a provider hears from now on, before it does, and the provider's index.
+  void overhear(std::function<void(std::size_t, const rpc::ToProvider&)> heard) {
+    overheard_ = std::move(heard);
+  }
   /// Index of the new provider, which dials at once.
   std::size_t add_provider(
       const std::string& name,
@@ -115,6 +121,7 @@ class Market {
 
  private:
   class PausedLoop;
+  class Ear;
   class HangUp;
   struct Member;
 
@@ -135,6 +142,8 @@ class Market {
   std::optional<std::pair<std::uint64_t, store::testing::Fault>> gateway_fault_;
   std::size_t at_once_ = 1;
   std::int64_t delay_ms_ = 0;
+  bool is_mute_ = false;
+  std::function<void(std::size_t, const rpc::ToProvider&)> overheard_;
   std::uint64_t gateway_fault_at_ = 0;  // of this life: the write that goes wrong
   std::unique_ptr<store::testing::FaultStore> gateway_faults_;
   std::unique_ptr<gateway::Gateway> gateway_;
