@@ -33,6 +33,9 @@ inline constexpr std::int64_t kPrefetchAgainMs = 300'000;
 // and who has left is one of them for so long.
 inline constexpr std::int64_t kReturnMsMax = 15'000;
 inline constexpr std::int64_t kPresenceWriteMs = 1'000, kPresenceKeptMs = 60'000;
+// Whoever is welcome shows its statements of privacy at once: so long after that nobody waits for
+// them, and no request waits longer for those of whoever comes.
+inline constexpr std::int64_t kStatementsWaitMs = 5'000;
 
 // Of the ledger, by others: of one sender on average and at once, of all until they are written.
 inline constexpr double kTransactionsPerS = 5, kTransactionsBurstS = 4;

@@ -50,9 +50,7 @@ void Dispatcher::dispatch(RequestPtr request) {
   const auto candidates = this->candidates(*request);
   if (place(request, candidates)) return;
   const bool may_try = static_cast<int>(request->tried.size()) < config_.tries_max;
-  if (may_try && std::ranges::any_of(candidates, &Candidate::may_come)) {
-    return wait(std::move(request));
-  }
+  if (may_try && may_wait(*request, candidates)) return wait(std::move(request));
   if (request->is_called_invalid) return end(*request, request->last_error);  // nobody denies it
   const std::string& model = request->order.model.name;
   if (request->last_error.message.empty()) {

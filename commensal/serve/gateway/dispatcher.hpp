@@ -86,6 +86,7 @@ class Dispatcher {
     bool is_late = false;     // it has
     bool is_timed = false;    // its time in the queue runs out
     bool is_delayed = false;  // it has: it goes behind others
+    std::optional<std::int64_t> unshown_since_ms{};  // it waits for nothing but statements
   };
   using RequestPtr = std::unique_ptr<Request>;
   /// Its outcome says something of a provider: of a private model its owner could have it say
@@ -106,6 +107,7 @@ class Dispatcher {
   void demand_for(const ModelVersion& model);
   void dispatch(RequestPtr request);
   bool place(RequestPtr& request, std::span<const Candidate> candidates);
+  bool may_wait(Request& request, std::span<const Candidate> candidates) const;
   double usual_ms_of(const Request& request) const;  // 0: not known
   bool may_explore(const Request& request, std::span<const Candidate> candidates) const;
   void offer(RequestPtr request, Roster::Peer& peer);

@@ -25,7 +25,8 @@ std::vector<Candidate> Dispatcher::candidates(const ModelVersion& model,
   auto list = deps_.roster.candidates(
       model, privacy_class, demand == demand_.end() ? 0 : demand->second.requests, tried, now_ms());
   for (Candidate& one : list) {
-    if (one.excluded.empty()) one.excluded = deps_.lottery.reservation(one.address);
+    if (one.excluded.empty() || one.is_unshown)
+      set_aside(one, deps_.lottery.reservation(one.address));
     one.offered = deps_.shares.in_hand(one.address);
   }
   deps_.audit_policy.weigh(list);

@@ -16,6 +16,20 @@ auto is_of(OrderId id) {
 
 }  // namespace
 
+/// Somebody may come. Who need only show its statements is waited for a short while, however many
+/// there are: strangers could dial in one after the other and show none.
+bool Dispatcher::may_wait(Request& request, std::span<const Candidate> candidates) const {
+  if (std::ranges::none_of(candidates, &Candidate::may_come)) return false;
+  const bool has_other = std::ranges::any_of(
+      candidates, [](const Candidate& one) { return one.may_come && !one.is_unshown; });
+  if (has_other) {
+    request.unshown_since_ms.reset();
+    return true;
+  }
+  if (!request.unshown_since_ms) request.unshown_since_ms = now_ms();
+  return now_ms() - *request.unshown_since_ms < limits::kStatementsWaitMs;
+}
+
 void Dispatcher::wait(RequestPtr request) {
   const std::string account = turn_of(*request);
   const bool is_full = waiting_.size() >= limits::kRequestsWaitingMax ||
@@ -131,7 +145,7 @@ void Dispatcher::place_some() {
     const auto candidates = this->candidates(*request);
     if (place(request, candidates)) continue;
     ++in_vain;
-    if (std::ranges::none_of(candidates, &Candidate::may_come)) {
+    if (!may_wait(*request, candidates)) {
       dispatch(std::move(request));  // to its end, as what else waits for the same
       continue;
     }

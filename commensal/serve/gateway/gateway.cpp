@@ -84,6 +84,7 @@ void Gateway::State::handle(StreamId stream, const rpc::Hello& message) {
   }
   if (replaced) close(*replaced);
   const crypto::Address address = (*peer)->address;
+  await_statements(stream);
   const bool is_welcome = (*peer)->banned.empty();
   if (is_welcome) events.report(test_money.give_stake(address));
   if (auto met = lottery.meet(address, message.hash_chain); !met) {
@@ -117,15 +118,6 @@ void Gateway::State::handle(StreamId stream, const rpc::Pause& message) {
   const std::int64_t now_ms = deps.clock.monotonic_ns() / 1'000'000;
   if (peer->pausing.is_too_often(now_ms)) return peer->stream->close();
   dispatcher.on_pause(stream);
-}
-
-void Gateway::State::handle(StreamId stream, const rpc::Statements& message) {
-  Roster::Peer* const peer = roster.at(stream);
-  if (peer == nullptr || peer->privacy) return;  // once on a stream: each costs signatures' checks
-  peer->privacy = privacy.classes_of(message.items, peer->address, deps.clock.wall_ms(),
-                                     [this](const core::Error& why) { observer.on_error(why); });
-  rollouts.on_available(peer->address);
-  dispatcher.on_available();
 }
 
 void Gateway::State::handle(StreamId stream, const rpc::Refuse& message) {

@@ -5,6 +5,7 @@
 #include <commensal/serve/gateway/model_file.hpp>
 #include <commensal/serve/gateway/risk_facts.hpp>
 #include <commensal/trade/pay/ledger/punish.hpp>
+#include <utility>
 
 namespace commensal::gateway {
 namespace {
@@ -263,6 +264,27 @@ bool Gateway::State::has_to_answer(const crypto::Address& provider) const {
     return claim != nullptr && claim->provider == provider &&
            claim->status == ledger::ClaimStatus::kOpen;
   });
+}
+
+void Gateway::State::await_statements(StreamId stream) {
+  if (roster.at(stream)->privacy) return;
+  loop.after(limits::kStatementsWaitMs, [this, stream] {
+    if (roster.end_statements_wait(stream)) on_shown(roster.at(stream)->address);
+  });
+}
+
+void Gateway::State::handle(StreamId stream, const rpc::Statements& message) {
+  Roster::Peer* const peer = roster.at(stream);
+  if (peer == nullptr || std::exchange(peer->has_shown, true)) return;
+  peer->privacy = privacy.classes_of(message.items, peer->address, deps.clock.wall_ms(),
+                                     [this](const core::Error& why) { observer.on_error(why); });
+  on_shown(peer->address);
+}
+
+/// Which private inputs it may see is known now.
+void Gateway::State::on_shown(const crypto::Address& provider) {
+  rollouts.on_available(provider);
+  dispatcher.on_available();
 }
 
 bool Gateway::State::is_banned(const crypto::Address& provider) {

@@ -198,6 +198,8 @@ struct Gateway::State {
   }
   void handle(StreamId stream, const rpc::Transact& message);
   void handle(StreamId stream, const rpc::Statements& message);
+  void await_statements(StreamId stream);
+  void on_shown(const crypto::Address& provider);
 };
 
 }  // namespace commensal::gateway

@@ -120,14 +120,19 @@ Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model,
   auto candidates = deps_.roster.candidates(model, privacy_class, 0, tried,
                                             deps_.clock.monotonic_ns() / 1'000'000);
   deps_.audit_policy.weigh(candidates);
+  for (Candidate& one : candidates) {
+    if (!one.excluded.empty() && !one.may_come) continue;
+    set_aside(one, deps_.lottery.reservation(one.address));
+    if (one.may_come || one.excluded.empty())
+      set_aside(one, deps_.audit_policy.step_refusal(one.address));
+  }
   // A rollout stays with its provider, whose pauses come and go: one is chosen where nobody is
-  // free.
+  // free, but none that may turn out to be nobody for its inputs.
   const bool is_free =
       std::ranges::any_of(candidates, [](const auto& one) { return one.excluded.empty(); });
   for (Candidate& one : candidates) {
-    if (one.may_come && !is_free) one.excluded.clear();
-    if (one.excluded.empty()) one.excluded = deps_.lottery.reservation(one.address);
-    if (one.excluded.empty()) one.excluded = deps_.audit_policy.step_refusal(one.address);
+    const bool is_known = privacy_class.empty() || deps_.roster.by_address(one.address)->privacy;
+    if (one.may_come && is_known && !is_free) one.excluded.clear();
   }
   COMMENSAL_ASSIGN(const std::size_t chosen, choose(candidates, model.name));
   return candidates[chosen].address;

@@ -86,7 +86,7 @@ void Rollouts::go_on(Live& live) {
 /// Who was vouched for when it began may not be any more.
 bool Rollouts::may_show(Live& live, const Roster::Peer& peer) {
   if (!live.entry.privacy_class) return true;
-  if (!peer.privacy) {
+  if (!peer.has_shown) {  // however late: it had them when it was chosen
     live.hindrance = "its provider has not shown its statements yet";
     miss(live);
     return false;

@@ -162,7 +162,8 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   peer.warm.clear();
   peer.room_bytes.reset();
   peer.privacy.reset();
-  if (!rpc::knows_statements(hello.version)) peer.privacy.emplace();  // it will show none
+  peer.has_shown = !rpc::knows_statements(hello.version);
+  if (peer.has_shown) peer.privacy.emplace();  // it will show none
   peer.stream = session->second.stream;
   peer.stream_id = id;
   peer.knows_batching = rpc::knows_batching(hello.version);
@@ -217,6 +218,13 @@ void Roster::refuse(StreamId id, const core::Error& reason) {
   const bool is_final = reason.code != ErrorCode::kResourceExhausted;
   if (is_final) session->second.stream->send(rpc::Dismiss{reason});
   session->second.stream->close();
+}
+
+bool Roster::end_statements_wait(StreamId id) {
+  Peer* const peer = at(id);
+  if (peer == nullptr || peer->privacy) return false;
+  peer->privacy.emplace();
+  return true;
 }
 
 void Roster::on_load(StreamId id, const rpc::Load& load, std::int64_t now_ms) {
@@ -290,8 +298,8 @@ std::vector<Candidate> Roster::candidates(const ModelVersion& model,
       excluded = why_not_shown(*peer.privacy, privacy_class, wall_ms);
     const bool is_there = excluded.empty();
     if (is_there && is_expected) excluded = "has not come back yet since this gateway started";
-    const bool is_unshown = !peer.privacy && !privacy_class.empty();
-    if (is_there && !is_expected && is_unshown) excluded = "has not shown its statements yet";
+    const bool is_unshown = is_there && !is_expected && !peer.privacy && !privacy_class.empty();
+    if (is_unshown) excluded = "has not shown its statements yet";
     if (is_there && !peer.paused.empty()) excluded = fmt::format("is paused ({})", peer.paused);
     if (is_there && peer.in_flight >= limits::kProviderJobsMax) excluded = "has enough to do";
     const bool may_come = is_there && !excluded.empty();
@@ -300,6 +308,7 @@ std::vector<Candidate> Roster::candidates(const ModelVersion& model,
                     .name = peer.name,
                     .excluded = std::move(excluded),
                     .may_come = may_come,
+                    .is_unshown = is_unshown,
                     .load_cost = peer.cached.contains(model.content) ? 0.0 : load_cost(demand),
                     .queued = peer.in_flight,
                     .busy_ms = peer.in_flight > 0 ? now_ms - peer.busy_since_ms : 0,

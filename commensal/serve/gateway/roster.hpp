@@ -39,7 +39,8 @@ class Roster {
     Pausing pausing;
     std::set<core::Digest> cached;
     std::optional<std::uint64_t> room_bytes{};  // for more, as it says; none: it fetches none ahead
-    std::optional<PrivacyClasses> privacy{};    // none: it has not shown any statements yet
+    std::optional<PrivacyClasses> privacy{};    // none: it may show its statements yet
+    bool has_shown = false;                     // on this stream: each costs signatures' checks
     std::uint32_t in_flight = 0;                // tasks of this gateway
     std::int64_t busy_since_ms = 0;  // where there are any: it began with them, or answered one
     std::int64_t at_work_ms = 0;     // when it said last that it is at work (monotonic)
@@ -99,6 +100,9 @@ class Roster {
                               std::optional<StreamId>& replaced);
   /// Dismisses a stream whose hello was not accepted.
   void refuse(StreamId id, const core::Error& reason);
+  /// limits::kStatementsWaitMs are over since it was welcomed: who has shown no statements has
+  /// none, until it shows some. False: it has, or is gone.
+  bool end_statements_wait(StreamId id);
   void leave(StreamId id);
   void on_load(StreamId id, const rpc::Load& load, std::int64_t now_ms);
 

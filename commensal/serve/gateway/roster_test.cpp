@@ -79,6 +79,27 @@ TEST_F(RosterTest, ASecondStreamOfAKeyClosesTheFirst) {
   EXPECT_EQ(roster_.connected(provider_.address()), kept.get());
 }
 
+TEST_F(RosterTest, WhoShowsNoStatementsInTimeHasNone) {
+  const auto [id, stream] = open(roster_, channel_, "a");
+  rpc::Hello word = hello(stream->challenge(), channel_);
+  word.version = rpc::kVersion;
+  ASSERT_TRUE(welcome(roster_, id, word));
+  const ModelVersion model{};
+  Candidate seen = roster_.candidates(model, "medical", 0, {}, 0).at(0);
+  EXPECT_TRUE(seen.may_come && seen.is_unshown);
+  EXPECT_EQ(seen.excluded, "has not shown its statements yet");
+  EXPECT_FALSE(roster_.candidates(model, "", 0, {}, 0).at(0).is_unshown);
+  roster_.at(id)->paused = "its host";  // that is no way around it
+  EXPECT_TRUE(roster_.candidates(model, "medical", 0, {}, 0).at(0).is_unshown);
+  EXPECT_TRUE(roster_.end_statements_wait(id));
+  EXPECT_FALSE(roster_.end_statements_wait(id));
+  seen = roster_.candidates(model, "medical", 0, {}, 0).at(0);
+  EXPECT_FALSE(seen.may_come || seen.is_unshown);
+  EXPECT_THAT(seen.excluded, ::testing::HasSubstr("has no statement of class 'medical'"));
+  EXPECT_FALSE(roster_.at(id)->has_shown) << "it may yet";
+  EXPECT_FALSE(roster_.end_statements_wait(id + 1)) << "nobody's";
+}
+
 TEST_F(RosterTest, NewKeysTakeNobodysPlaceWhoServes) {
   const auto [id, served] = open(roster_, channel_, "a");
   ASSERT_TRUE(welcome(roster_, id, hello(served->challenge(), channel_)));

@@ -13,9 +13,10 @@ namespace commensal::gateway {
 struct Candidate {
   crypto::Address address;
   std::string name;
-  std::string excluded;   // why it must not have this request, or ""
-  bool may_come = false;  // ... but it will be free again: it pauses or has enough to do
-  double load_cost = 0;   // of a model it has not cached, in requests: load_cost()
+  std::string excluded;     // why it must not have this request, or ""
+  bool may_come = false;    // ... but it will be free again: it pauses or has enough to do
+  bool is_unshown = false;  // ... or may show that it may see the request's inputs
+  double load_cost = 0;     // of a model it has not cached, in requests: load_cost()
   std::uint32_t queued = 0;
   std::uint32_t offered = 0;    // of these, single answers
   std::int64_t busy_ms = 0;     // since it began with what it has in hand, or answered
@@ -28,6 +29,13 @@ struct Candidate {
   bool is_new = false;          // it has never answered
   std::int64_t avoided_until_ms = 0;  // 0: it is not
 };
+
+/// It must not have this request, nor is it waited for, unless `why` is "".
+inline void set_aside(Candidate& one, std::string why) {
+  if (why.empty()) return;
+  one.excluded = std::move(why);
+  one.may_come = one.is_unshown = false;
+}
 
 /// What fetching a model that is not cached counts for, in requests that wait. It falls with the
 /// number of requests that there have been for the model: what many ask for is worth having in
