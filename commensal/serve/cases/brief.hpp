@@ -36,8 +36,9 @@ struct Brief {
 
 /// Which of its cases somebody asks about.
 struct Wanted {
-  std::optional<std::string> account;   // only about this account's receipts
-  std::optional<core::Digest> subject;  // only this one
+  std::optional<std::string> account = {};   // only about this account's receipts
+  bool or_public = false;                    // ... and what any auditor may see
+  std::optional<core::Digest> subject = {};  // only this one
 };
 
 }  // namespace commensal::cases

@@ -56,8 +56,8 @@ class Accusations {
   void on_connected(const crypto::Address& provider);
   /// Whether it is accused, or will be: then it is heard, though it gets no work.
   bool concerns(const crypto::Address& provider) const;
-  /// For who asks: an accused that is no provider, or an accuser. A case in which it is its turn,
-  /// of those that are wanted.
+  /// For who asks: an accused that is no provider, or an accuser; nobody knows whether it is. A
+  /// case in which it is its turn, of those that are wanted.
   std::optional<cases::Brief> next(const crypto::Address& party, arbiter::Side side,
                                    const cases::Wanted& wanted) const;
   /// For an auditor elsewhere: a case that waits for reports, where it has made none.
@@ -72,6 +72,7 @@ class Accusations {
   using MaterialPtr = std::shared_ptr<const Material>;
 
   bool is_kept(const core::Digest& receipt) const;
+  static core::Digest receipt_of(const ledger::CaseRow& row);
   std::optional<std::pair<ReceiptRecord, receipt::StepTask>> show(
       const core::Digest& receipt) const;
   std::optional<std::pair<ReceiptRecord, receipt::StepTask>> show(const Key& key,

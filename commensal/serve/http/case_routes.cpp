@@ -120,13 +120,16 @@ Response show_cases(Gateway& gateway, const Call& call) {
       {ErrorCode::kNotFound, fmt::format("nobody has accused {}", core::to_hex(*subject))});
 }
 
+/// Nobody asks whether the caller is the party that it names: but for operators, it hears of its
+/// own receipts, and auditors of what any auditor may see.
 Result<cases::Wanted> wanted_of(const Call& call) {
   cases::Wanted wanted;
   if (const auto subject = call.query.find("subject"); subject != call.query.end()) {
     COMMENSAL_ASSIGN(wanted.subject, core::digest_from_hex(subject->second));
   }
-  if (call.account.role != gateway::Role::kConsumer) return wanted;
-  if (!call.query.contains("accuser")) {
+  if (is_operator(call)) return wanted;
+  wanted.or_public = call.account.role == gateway::Role::kAuditor;
+  if (!wanted.or_public && !call.query.contains("accuser")) {
     return core::fail(ErrorCode::kPermissionDenied,
                       "this is for auditors: use the token of an account of that role");
   }
