@@ -284,7 +284,10 @@ void Accusations::tell(const Key& key) {
   }
   if (!is_pending(row.status)) return;
   with_material(receipt_of(row), [this, key, stream = peer->stream_id](const MaterialPtr& given) {
-    if (given != nullptr) tell_on(stream, key, given);
+    const auto known = told_.find(key);
+    const bool is_told = known != told_.end() && known->second.stream == stream;  // meanwhile
+    if (given == nullptr || is_told || !may_show(given->record, stream)) return;
+    tell_on(stream, key, given);
   });
 }
 
@@ -292,6 +295,22 @@ void Accusations::on_refused(rpc::GatewayPort::StreamId stream, const Key& key) 
   const auto told = told_.find(key);
   if (told != told_.end() && told->second.stream == stream) tell_on(stream, key, nullptr);
 }
+/// Who has computed an answer from private inputs may be vouched for no longer, and keeps none of
+/// them: it can contest once it shows another statement, as silence convicts nobody.
+bool Accusations::may_show(const ReceiptRecord& record, rpc::GatewayPort::StreamId stream) const {
+  if (!record.privacy_class) return true;
+  const Roster::Peer* const peer = deps_.roster.at(stream);
+  if (peer == nullptr || !peer->privacy) return false;  // on_connected() follows what it shows
+  const std::string why =
+      why_not_shown(*peer->privacy, *record.privacy_class, deps_.clock.wall_ms());
+  if (why.empty()) return true;
+  deps_.events.report(Result<void>(core::fail(
+      core::ErrorCode::kPermissionDenied,
+      "'{}' is not told of the accusation of its receipt {}, nor shown the inputs: it {}",
+      peer->name, core::to_hex(record.id()), why)));
+  return false;
+}
+
 
 /// `material`: it has not heard of the case on this stream.
 void Accusations::tell_on(rpc::GatewayPort::StreamId stream, const Key& key,

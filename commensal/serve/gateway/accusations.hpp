@@ -52,7 +52,8 @@ class Accusations {
   void on_moved(const Key& key);
   /// What came of it by this stream was refused: an accused there is told again how it stands.
   void on_refused(rpc::GatewayPort::StreamId stream, const Key& key);
-  /// A provider is there anew.
+  /// A provider is there anew, or has shown its statements: it hears of the cases against it that
+  /// it has not heard of on this stream, of those about private inputs where it may be shown them.
   void on_connected(const crypto::Address& provider);
   /// Whether it is accused, or will be: then it is heard, though it gets no work.
   bool concerns(const crypto::Address& provider) const;
@@ -71,8 +72,8 @@ class Accusations {
   struct Material;
   using MaterialPtr = std::shared_ptr<const Material>;
 
-  bool is_kept(const core::Digest& receipt) const;
   static core::Digest receipt_of(const ledger::CaseRow& row);
+  bool is_kept(const core::Digest& receipt) const;
   std::optional<std::pair<ReceiptRecord, receipt::StepTask>> show(
       const core::Digest& receipt) const;
   std::optional<std::pair<ReceiptRecord, receipt::StepTask>> show(const Key& key,
@@ -95,6 +96,7 @@ class Accusations {
   void compute(const Key& key, const MaterialPtr& material);
   void say(const Key& key, core::Result<ledger::Body> body);
   void tell(const Key& key);
+  bool may_show(const ReceiptRecord& record, rpc::GatewayPort::StreamId stream) const;
   void tell_on(rpc::GatewayPort::StreamId stream, const Key& key, const MaterialPtr& material);
 
   Dependencies deps_;

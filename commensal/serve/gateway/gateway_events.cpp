@@ -283,6 +283,7 @@ void Gateway::State::handle(StreamId stream, const rpc::Statements& message) {
 
 /// Which private inputs it may see is known now.
 void Gateway::State::on_shown(const crypto::Address& provider) {
+  accusations.on_connected(provider);
   rollouts.on_available(provider);
   dispatcher.on_available();
 }
