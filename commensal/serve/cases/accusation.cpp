@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/protocol/commitment.hpp>
 #include <commensal/serve/cases/accusation.hpp>
 #include <commensal/verify/arbiter/parting.hpp>
@@ -21,6 +22,9 @@ core::Result<Grounds> grounds_of(const receipt::Opening& opening) {
     return tl::unexpected(root.error());
   }
   made.input_root = root.value_or(core::Digest{});
+  const auto is_shown = [](const receipt::ShownTensor& one) { return !one.elements.empty(); };
+  made.shows_tensors = std::ranges::any_of(origin.inputs, is_shown) ||
+                       std::ranges::any_of(origin.outputs_before, is_shown);
   COMMENSAL_ASSIGN(made.origin, protocol::encode_stored(origin));
   return made;
 }

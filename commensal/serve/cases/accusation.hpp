@@ -14,7 +14,8 @@ struct Grounds {
   core::Digest input_root{};  // of what the step was computed from, its noise included; zero where
                               // nobody can show that, and so no dispute can be played
   core::Digest output_root{};
-  core::Bytes origin;  // receipt::Origin, encoded, of a rollout's step
+  core::Bytes origin;          // receipt::Origin, encoded, of a rollout's step
+  bool shows_tensors = false;  // ... in full, those that noise goes onto
 };
 /// Hashes all of it. Errors: receipt::input_root_of()'s.
 core::Result<Grounds> grounds_of(const receipt::Opening& opening);

@@ -124,6 +124,10 @@ void Accusations::accuse(const core::Digest& subject, const Material& material) 
   if (verdict && cases::is_refused(receipt, material.opening, verdict->recomputed_commitment)) {
     return void(due_.erase(subject));
   }
+  // Nor of this one: its accusation would show private tensors to who reads the ledger.
+  if (material.record.privacy_class && material.grounds.shows_tensors) {
+    return void(due_.erase(subject));
+  }
   const auto booked = deps_.bank.durably([&]() -> Result<void> {
     COMMENSAL_TRY(deps_.bank.submit(
         cases::accusation_of(receipt, material.opening, material.grounds, due.report)));
@@ -291,10 +295,6 @@ void Accusations::tell(const Key& key) {
   });
 }
 
-void Accusations::on_refused(rpc::GatewayPort::StreamId stream, const Key& key) {
-  const auto told = told_.find(key);
-  if (told != told_.end() && told->second.stream == stream) tell_on(stream, key, nullptr);
-}
 /// Who has computed an answer from private inputs may be vouched for no longer, and keeps none of
 /// them: it can contest once it shows another statement, as silence convicts nobody.
 bool Accusations::may_show(const ReceiptRecord& record, rpc::GatewayPort::StreamId stream) const {
@@ -311,6 +311,10 @@ bool Accusations::may_show(const ReceiptRecord& record, rpc::GatewayPort::Stream
   return false;
 }
 
+void Accusations::on_refused(rpc::GatewayPort::StreamId stream, const Key& key) {
+  const auto told = told_.find(key);
+  if (told != told_.end() && told->second.stream == stream) tell_on(stream, key, nullptr);
+}
 
 /// `material`: it has not heard of the case on this stream.
 void Accusations::tell_on(rpc::GatewayPort::StreamId stream, const Key& key,
