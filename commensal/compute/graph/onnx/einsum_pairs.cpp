@@ -76,9 +76,11 @@ void set_equation(::onnx::NodeProto& node, std::string equation) {
   made.set_s(std::move(equation));
 }
 
+/// Null where there is nothing to pair. What has an equation, of ONNX's own operators, is an
+/// Einsum.
 const ::onnx::AttributeProto* equation_of(const ::onnx::NodeProto& node) {
-  if (node.op_type() != "Einsum" || !normal_domain(node.domain()).empty()) return nullptr;
-  if (node.input_size() <= 2 || node.output_size() != 1 || node.output(0).empty()) return nullptr;
+  if (!normal_domain(node.domain()).empty() || node.input_size() <= 2) return nullptr;
+  if (node.output_size() != 1 || node.output(0).empty()) return nullptr;
   const auto found = std::ranges::find(node.attribute(), "equation", &::onnx::AttributeProto::name);
   return found == node.attribute().end() ? nullptr : &*found;
 }
