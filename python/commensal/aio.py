@@ -177,8 +177,10 @@ class Client:
         return Model(self._threads, await self._threads.run(self._client.model, name, version))
 
     async def push(self, path: str | os.PathLike[str], name: str | None = None, *,
-                   private: bool = False, allow: Sequence[str] = ()) -> Model:
-        made = await self._threads.run(self._client.push, path, name, private=private, allow=allow)
+                   private: bool = False, allow: Sequence[str] = (),
+                   privacy_class: str = "") -> Model:
+        made = await self._threads.run(self._client.push, path, name, private=private, allow=allow,
+                                       privacy_class=privacy_class)
         return Model(self._threads, made)
 
     async def receipts(self, count: int = 20) -> list[dict[str, Any]]:

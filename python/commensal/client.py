@@ -158,14 +158,18 @@ class Client:
             "; client.models() lists those that there are")
 
     def push(self, path: str | os.PathLike[str], name: str | None = None, *, private: bool = False,
-             allow: Sequence[str] = ()) -> Model:
+             allow: Sequence[str] = (), privacy_class: str = "") -> Model:
         """Gives the gateway an ONNX file to serve: a new model, or the next version of it.
-        `allow`: addresses of the providers that may run a private one."""
+        `allow`: addresses of the providers that may run a private one. `privacy_class`: of the
+        inputs, from this version on; "": as the version before."""
         data = Path(path).read_bytes()
         full = self._full_name(name if name is not None else Path(path).stem)
         if allow and not private:
             raise RequestRefused("allow is for private models: push(..., private=True)")
-        query = "?private=1" + (f"&allow={','.join(allow)}" if allow else "") if private else ""
+        said = ["private=1"] if private else []
+        said += [f"allow={','.join(allow)}"] if allow else []
+        said += [f"privacy_class={quote(privacy_class)}"] if privacy_class else []
+        query = "?" + "&".join(said) if said else ""
         info = self._transport.call("PUT", f"/v1/models/{quote(full)}{query}", data,
                                     {"Content-Type": "application/octet-stream"}).json()
         if not isinstance(info, dict) or info.get("sha256") != sha256(data).hexdigest():

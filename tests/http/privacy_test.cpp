@@ -62,13 +62,14 @@ class HttpPrivacy : public ::testing::Test {
     return answer ? "" : answer.error().message;
   }
   /// The same network in another file.
-  void push_next() {
+  void push_next(const std::string& privacy_class = "") {
     core::Bytes bytes = digits_model();
     const core::Bytes producer = {0x12, 1, 'x'};  // ModelProto.producer_name: the last one counts
     bytes.insert(bytes.end(), producer.begin(), producer.end());
     client::PushRequest request;
     request.model = kModel;
     request.bytes = bytes;
+    request.privacy_class = privacy_class;
     const auto pushed = alice_.push(request);
     ASSERT_TRUE(pushed) << pushed.error().message;
     ASSERT_EQ(pushed->version, 2u);
@@ -103,6 +104,20 @@ TEST_F(HttpPrivacy, ANewVersionIsOfItsModelsClassFromItsFirstMomentOn) {
   EXPECT_EQ(ask(2), "");
   EXPECT_EQ(class_of(2), "");
   EXPECT_EQ(class_of(1), "medical");
+}
+
+TEST_F(HttpPrivacy, AVersionIsPushedWithItsClass) {
+  world_.start_provider();
+  push_next("medical");
+  EXPECT_EQ(ask(1), "");
+  for (const std::uint32_t version : {0u, 2u})
+    EXPECT_THAT(ask(version), HasSubstr("has no statement of class 'medical'")) << version;
+  EXPECT_EQ(class_of(2), "medical");
+  EXPECT_FALSE(alice_.get_json("/v2/models/alice%2Fdigits/ready"));  // nobody may answer
+  EXPECT_TRUE(alice_.get_json("/v2/models/alice%2Fdigits/versions/1/ready"));
+  push_next("legal");  // the same file again
+  EXPECT_EQ(class_of(2), "legal");
+  EXPECT_THAT(ask(), HasSubstr("has no statement of class 'legal'"));
 }
 
 TEST_F(HttpPrivacy, ALoadWithoutAConfigurationTakesNoClassAway) {

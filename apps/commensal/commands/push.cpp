@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <apps/commensal/connection.hpp>
+#include <apps/commensal/privacy_options.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
 #include <commensal/base/core/file.hpp>
@@ -17,6 +18,7 @@ struct PushArguments {
   std::string name;
   bool is_private = false;
   std::vector<std::string> allowed;
+  std::string privacy_class;
   std::string config;
   std::vector<std::string> labels;
   std::string alias;
@@ -57,6 +59,7 @@ Result<int> push(const PushArguments& options) {
   client::PushRequest request;
   request.bytes = file->bytes();
   request.is_private = options.is_private;
+  request.privacy_class = options.privacy_class;
   for (const std::string& text : options.allowed) {
     COMMENSAL_ASSIGN(const crypto::Address address, crypto::address_from_text(text));
     request.allowed_providers.push_back(address);
@@ -101,6 +104,7 @@ Run declare_push(CLI::App& app) {
   app.add_option("--allow", options->allowed, "Address of a provider that may run a private model")
       ->allow_extra_args(false)
       ->needs("--private");
+  declare_privacy_class(app, options->privacy_class);
   CLI::Option* const config =
       app.add_option("--config", options->config,
                      "How the version is served: a model configuration as Triton's, config.pbtxt "

@@ -119,9 +119,14 @@ core::Result<ModelInfo> Client::push(const PushRequest& push) {
   HttpRequest request;
   request.method = "PUT";
   request.target = "/v1/models/" + escape(push.model);
-  if (push.is_private) request.target += "?private=1";
+  char before = '?';
+  const auto add = [&](const std::string& parameter) {
+    request.target += std::exchange(before, '&') + parameter;
+  };
+  if (push.is_private) add("private=1");
   const std::string allowed = joined_addresses(push.allowed_providers);
-  if (!allowed.empty()) request.target += (push.is_private ? "&allow=" : "?allow=") + allowed;
+  if (!allowed.empty()) add("allow=" + allowed);
+  if (!push.privacy_class.empty()) add("privacy_class=" + escape(push.privacy_class));
   request.content_type = "application/octet-stream";
   request.parts = {&push.bytes, 1};
   request.progress = push.progress;

@@ -45,6 +45,7 @@ struct PushRequest {
   core::ByteView bytes;
   bool is_private = false;
   std::vector<crypto::Address> allowed_providers;
+  std::string privacy_class = {};  // of the inputs, from this version on; "": as before
   Progress progress;
 };
 

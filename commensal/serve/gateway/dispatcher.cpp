@@ -40,9 +40,10 @@ void Dispatcher::end(const Request& request, Error why) {
   deps_.events.push(event::Unanswered{request.id, std::move(why)});
 }
 
-std::string Dispatcher::why_not_placed(const ModelVersion& model) const {
+std::string Dispatcher::why_not_placed(const ModelVersion& model,
+                                       const std::string& privacy_class) const {
   if (const auto covered = deps_.lottery.cover(); !covered) return covered.error().message;
-  const auto chosen = choose(candidates(model, "", {}), model.name);
+  const auto chosen = choose(candidates(model, privacy_class, {}), model.name);
   return chosen ? "" : chosen.error().message;
 }
 

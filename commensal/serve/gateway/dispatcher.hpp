@@ -51,7 +51,7 @@ class Dispatcher {
   /// Nobody waits for it: its provider stops computing. What is committed to goes on to its end.
   void cancel(OrderId id);
   /// Why an order for the model would not be placed now, as submit() would end it; "" if it would.
-  std::string why_not_placed(const ModelVersion& model) const;
+  std::string why_not_placed(const ModelVersion& model, const std::string& privacy_class) const;
   /// Orders for which nobody is free, and those that a provider has.
   std::size_t waiting() const { return waiting_.size(); }
   std::size_t running() const { return running_.size(); }

@@ -170,15 +170,17 @@ void Gateway::report(core::Error error) { state_->events.push(event::Failed{std:
 
 std::string Gateway::why_not_ready(const ModelVersion* model) const {
   if (const auto failed = failure()) return "the gateway cannot write any more: " + failed->message;
+  std::string privacy_class;
   if (model != nullptr) {
     if (!state_->hub.repository().is_loaded(model->name).value_or(true)) return "unloaded";
     const auto served = state_->hub.repository().config(model->name, model->version);
-    const std::string why = served ? state_->privacy.why_not_served((*served)->privacy_class) : "";
+    if (served) privacy_class = (*served)->privacy_class;
+    const std::string why = state_->privacy.why_not_served(privacy_class);
     if (!why.empty()) return why;
   }
   ModelVersion any;
   any.name = "any model";
-  return state_->dispatcher.why_not_placed(model != nullptr ? *model : any);
+  return state_->dispatcher.why_not_placed(model != nullptr ? *model : any, privacy_class);
 }
 
 Accounts& Gateway::accounts() { return state_->accounts; }

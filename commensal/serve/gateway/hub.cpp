@@ -229,7 +229,11 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
                                           const ModelFile& file, const PushOptions& options) {
   COMMENSAL_TRY(check_push(owner, model, options));
   COMMENSAL_ASSIGN(const ModelPtr last, newest(model));
-  if (last && is_same(*last, file, options)) return *last;
+  if (last && is_same(*last, file, options)) {
+    if (options.privacy_class)
+      COMMENSAL_TRY(repository_.set_class(model, last->version, *options.privacy_class));
+    return *last;
+  }
   COMMENSAL_TRY(check_room(store_, model));
   COMMENSAL_ASSIGN(Usage* const there, usage(owner.name));
   COMMENSAL_ASSIGN(const Removed removed, last_removed(store_, model));
@@ -246,8 +250,12 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
                        .inputs = file.inputs,
                        .outputs = file.outputs};
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(version));
-  COMMENSAL_TRY(
-      store_.apply({{std::string(kModelSpace), key_of(model, version.version), std::move(row)}}));
+  core::Store::Batch batch = {
+      {std::string(kModelSpace), key_of(model, version.version), std::move(row)}};
+  // With the version: no request may find it without its class.
+  if (options.privacy_class)
+    batch.push_back(Repository::class_row(model, version.version, *options.privacy_class));
+  COMMENSAL_TRY(store_.apply(batch));
   there->models.insert(model);
   there->bytes += version.bytes;
   (*newest_)[model] = std::make_shared<const ModelVersion>(version);

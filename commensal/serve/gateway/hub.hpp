@@ -73,6 +73,7 @@ using ModelPtr = std::shared_ptr<const ModelVersion>;
 struct PushOptions {
   bool is_private = false;
   std::vector<crypto::Address> allowed_providers;
+  std::optional<std::string> privacy_class = {};  // absent: of the version before, or none
 };
 
 /// What a model file turned out to hold when it was imported.

@@ -109,11 +109,28 @@ core::Result<void> Repository::set_config(const std::string& model, std::uint32_
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(config));
   const core::Bytes key = key_of(model, version);
   core::Store::Batch batch = {{std::string(kConfigs), key, std::move(row)}};
-  if (privacy_class) batch.push_back({std::string(kClasses), key, bytes_of(*privacy_class)});
+  if (privacy_class) batch.push_back(class_row(model, version, *privacy_class));
   COMMENSAL_TRY(store_.apply(batch));
-  // Later versions may be of its class.
-  configs_.erase(configs_.lower_bound(prefix_of(model)), configs_.upper_bound(key));
+  forget_configs_from(model, version);
   return {};
+}
+
+core::Result<void> Repository::set_class(const std::string& model, std::uint32_t version,
+                                         const std::string& privacy_class) {
+  COMMENSAL_TRY(store_.apply({class_row(model, version, privacy_class)}));
+  forget_configs_from(model, version);
+  return {};
+}
+
+core::Store::Write Repository::class_row(const std::string& model, std::uint32_t version,
+                                         const std::string& privacy_class) {
+  return {std::string(kClasses), key_of(model, version), bytes_of(privacy_class)};
+}
+
+/// Later versions may be of its class.
+void Repository::forget_configs_from(const std::string& model, std::uint32_t version) {
+  configs_.erase(configs_.lower_bound(prefix_of(model)),
+                 configs_.upper_bound(key_of(model, version)));
 }
 
 core::Result<std::string> Repository::class_of(const std::string& model, std::uint32_t version) {

@@ -65,6 +65,12 @@ class Repository {
   core::Result<void> set_config(const std::string& model, std::uint32_t version,
                                 const ServingConfig& config,
                                 const std::optional<std::string>& privacy_class = {});
+  /// Of which class the version and later ones are from now on, until another is said.
+  core::Result<void> set_class(const std::string& model, std::uint32_t version,
+                               const std::string& privacy_class);
+  /// The same as a row, for the batch that makes the version.
+  static core::Store::Write class_row(const std::string& model, std::uint32_t version,
+                                      const std::string& privacy_class);
   /// Empty where nobody set one. Shared, so that what was made of it is known by its place.
   core::Result<std::shared_ptr<const ServingConfig>> config(const std::string& model,
                                                             std::uint32_t version);
@@ -74,6 +80,7 @@ class Repository {
 
  private:
   core::Result<void> open();
+  void forget_configs_from(const std::string& model, std::uint32_t version);
   core::Result<std::string> class_of(const std::string& model, std::uint32_t version);
 
   core::Store& store_;

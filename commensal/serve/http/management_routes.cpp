@@ -7,6 +7,7 @@
 #include <commensal/serve/http/oip.hpp>
 #include <commensal/serve/oip/acts.hpp>
 #include <commensal/serve/oip/management.hpp>
+#include <commensal/serve/oip/privacy.hpp>
 
 namespace commensal::http {
 
@@ -33,15 +34,20 @@ core::Result<std::vector<crypto::Address>> addresses_in(std::string_view list) {
 core::Result<gateway::PushOptions> push_options(const Call& call) {
   gateway::PushOptions options;
   for (const auto& [name, value] : call.query) {  // a slip of the pen would publish the model
-    if (name == "private" || name == "allow") continue;
+    if (name == "private" || name == "allow" || name == oip::kPrivacyClass) continue;
     return core::fail(ErrorCode::kInvalidArgument,
-                      "unknown parameter '{}', expected private or allow", name.substr(0, 32));
+                      "unknown parameter '{}', expected private, allow or {}", name.substr(0, 32),
+                      oip::kPrivacyClass);
   }
   const std::string is_private = query_of(call, "private");
   if (!is_private.empty() && is_private != "0" && is_private != "1")
     return core::fail(ErrorCode::kInvalidArgument, "private is 0 or 1");
   options.is_private = is_private == "1";
   COMMENSAL_ASSIGN(options.allowed_providers, addresses_in(query_of(call, "allow")));
+  if (const auto said = call.query.find(std::string(oip::kPrivacyClass));
+      said != call.query.end()) {
+    COMMENSAL_ASSIGN(options.privacy_class, oip::read_privacy_class(said->second));
+  }
   return options;
 }
 
