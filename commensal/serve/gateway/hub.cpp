@@ -87,7 +87,9 @@ core::Result<void> for_each_of(core::Store& store, std::string_view space, const
 }
 
 bool is_same(const ModelVersion& version, const ModelFile& file, const PushOptions& options) {
-  return version.content == file.content && version.is_private == options.is_private &&
+  return version.content == file.content &&
+         version.graph_root == file.graph_root &&  // that another release may make of it
+         version.is_private == options.is_private &&
          version.allowed_providers == options.allowed_providers;
 }
 

@@ -336,6 +336,16 @@ TEST_F(Hub, ListsInPagesWhatTheStoreHas) {
   }
 }
 
+// By another release, that is: jobs name the root.
+TEST_F(Hub, AFileThatHasBecomeAnotherGraphIsAnotherVersion) {
+  ModelHub hub(store_, folder_, clock_);
+  ModelFile file = *hub.stage(digits());
+  ASSERT_TRUE(hub.push(alice_, "alice/digits", file, {}));
+  EXPECT_EQ(hub.push(alice_, "alice/digits", file, {})->version, 1u);
+  file.graph_root[0] ^= 1;
+  EXPECT_EQ(hub.push(alice_, "alice/digits", file, {})->version, 2u);
+}
+
 TEST_F(Hub, AKillLeavesAModelWholeOrAbsent) {
   for (const Fault fault :
        {Fault::kFailBefore, Fault::kFailAfter, Fault::kCrashBefore, Fault::kCrashAfter}) {

@@ -7,11 +7,13 @@
 namespace commensal::graph::onnx {
 
 /// Makes each Einsum of more than two operands, in the graph and in those inside it, a chain of
-/// Einsums of two, left to right; a label is summed in the pair with the last operand that has it.
-/// One sum over all labels together takes the product of their extents in steps, a chain of pairs
-/// far fewer (a product of three n x n matrices: n^4, 2 n^3); numpy and ONNX Runtime pair too.
-/// Inner values and their nodes are called "Einsum:N", N counting them. An equation that is not
-/// well formed is left for shape inference to refuse.
+/// Einsums of two: from the first operand on, each time the first of those left that shares a label
+/// with the result so far (else the first), where each label is summed with the last operand that
+/// has it. One sum over all labels together takes the product of their extents in steps, a chain of
+/// pairs far fewer (a product of three n x n matrices: n^4, 2 n^3); numpy, PyTorch and ONNX Runtime
+/// pair too. Inner values are of the operands' type; they and their nodes are called "NODE:N". An
+/// equation that is not well formed is left for shape inference to refuse, one with a result of more
+/// than limits::kRankMax labels for it to sum at once. `graph` is one that check_structure lets pass.
 void pair_einsums(::onnx::GraphProto& graph);
 
 }  // namespace commensal::graph::onnx

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <commensal/compute/graph/onnx/testing/model_maker.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/compute/kernels/testing/samples.hpp>
+#include <commensal/compute/tensor/float16.hpp>
 
 namespace commensal::graph::onnx::testing {
 namespace {
@@ -91,6 +93,8 @@ const EinsumCase kCases[] = {
     {"...a,b,...", {{2, 3}, {4}, {2}}},
     {"ab,bc,cd,de,ef->fa", {{5, 2}, {2, 3}, {3, 2}, {2, 3}, {3, 4}}},
     {"ij,jk,kl->il", {{3, 0}, {0, 5}, {5, 6}}},
+    {"ij,kl,jk->il", {{3, 4}, {5, 6}, {4, 5}}},
+    {"a,b,ab,c,bc->c", {{3}, {4}, {3, 4}, {2}, {4, 2}}},
 };
 
 TEST(EinsumPairs, GiveWhatOneSumGives) {
@@ -103,7 +107,7 @@ TEST(EinsumPairs, GiveWhatOneSumGives) {
     ASSERT_TRUE(graph) << graph.error().message;
     EXPECT_EQ((*graph)->nodes.size(), c.shapes.size() - 1);
     EXPECT_EQ((*graph)->nodes.back().name, "product");
-    EXPECT_EQ((*graph)->nodes.front().name, "Einsum:1");
+    EXPECT_EQ((*graph)->nodes.front().name, "product:1");
     const auto made = run(model, inputs);
     ASSERT_TRUE(made) << made.error().message;
     const Tensor expected = at_once(c.equation, inputs);
@@ -118,6 +122,8 @@ TEST(EinsumPairs, LeaveWhatIsNotWellFormedToBeRefused) {
            {"i,i->i", "the equation has 2 terms for 3 inputs"},
            {"i,i,1->i", "term '1' of the equation does not fit its input"},
            {"i,i,..->i", "term '..' of the equation does not fit its input"},
+           {".i,i,i->i", "term '.i' of the equation does not fit its input"},
+           {"*i,i,i->i", "term '*i' of the equation does not fit its input"},
            {"i,i,i->j", "label 'j' of the output"}}) {
     SCOPED_TRACE(equation);
     std::vector<Tensor> inputs;
@@ -126,6 +132,48 @@ TEST(EinsumPairs, LeaveWhatIsNotWellFormedToBeRefused) {
     ASSERT_FALSE(made);
     EXPECT_THAT(made.error().message, HasSubstr(message));
   }
+}
+
+std::string equation_of(const Graph& graph, std::size_t node) {
+  return *graph.nodes[node].attributes.text("equation", "");
+}
+
+TEST(EinsumPairs, MakeNoOuterProductThatNeedNotBe) {
+  const auto graph = *import_model(einsum_model("ij,kl,jk->il", {{3, 4}, {5, 6}, {4, 5}}));
+  EXPECT_EQ(equation_of(*graph, 0), "ij,jk->ik");
+  EXPECT_EQ(equation_of(*graph, 1), "ik,kl->il");
+}
+
+TEST(EinsumPairs, AreNotMadeWhereAResultWouldHaveTooManyLabels) {
+  const std::string all = "abcdefghijklmnopqrst";
+  std::string equation;
+  std::vector<Shape> shapes;
+  for (const char label : all) equation += std::string(equation.empty() ? "" : ",") + label;
+  for (const char label : all) equation += std::string(",") + label;
+  shapes.assign(2 * all.size(), Shape{1});
+  const auto graph = import_model(einsum_model(equation + "->", shapes));
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ((*graph)->nodes.size(), 1u);
+}
+
+// As if the file had named them.
+TEST(EinsumPairs, HaveNamesOfTheirOwnAndValuesOfTheOperandsType) {
+  auto model = einsum_model("i,i,i->i", {{2}, {2}, {2}});
+  add_node(model, "Neg", {"y"}, {"product:1"});
+  for (auto& input : *model.mutable_graph()->mutable_input())
+    input.mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT16);
+  model.mutable_graph()->mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+      ::onnx::TensorProto::FLOAT16);
+  const auto graph = import_model(model);
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ((*graph)->nodes.front().name, "product:2");
+  const auto f16 = [](float x) {
+    const auto one = tensor::to_float16(x);
+    return Tensor::of<tensor::Float16>({2}, std::array{one, one});
+  };
+  const auto made = run(model, {f16(300), f16(300), f16(1.0f / 1024)});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_TRUE(std::isinf(tensor::to_float((*made)[0].data<tensor::Float16>()[0])));  // 300 * 300
 }
 
 TEST(EinsumPairs, AreMadeInBodiesToo) {

@@ -326,8 +326,8 @@ Result<std::shared_ptr<const Graph>> import(const Extent& whole, ExternalFiles& 
   }
   COMMENSAL_ASSIGN(const Opsets opsets, read_opsets(model));
   COMMENSAL_TRY(inline_functions(model));
-  pair_einsums(*model.mutable_graph());
   COMMENSAL_TRY(check_structure(model));
+  pair_einsums(*model.mutable_graph());
   COMMENSAL_ASSIGN(auto graph, Builder(model.graph(), opsets, files).build(stripped.raw, whole));
   if (is_known_to_checker(opsets)) COMMENSAL_TRY(run_checker(model));
   return graph;

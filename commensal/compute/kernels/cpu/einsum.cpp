@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Einsum of two operands as products of matrices: labels of both and the output count the products,
 // those of the output and one operand are rows or columns, those that are summed are the depth, in
-// the order of the chain. (Graphs have no Einsum of more operands: graph/onnx/einsum_pairs.hpp.)
+// the order of the chain. (Files' Einsums of more operands are pairs: graph/onnx/einsum_pairs.hpp.)
 #include <algorithm>
 #include <commensal/compute/kernels/cpu/lanes.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
