@@ -5,6 +5,7 @@
 #include <commensal/base/core/result.hpp>
 #include <commensal/compute/tensor/tensor.hpp>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,14 @@ class Attributes {
                                                    std::vector<std::int64_t> fallback = {}) const {
     return get<std::vector<std::int64_t>>(name, std::move(fallback), "a list of integers");
   }
+  /// The same where it lies; nothing where it is absent.
+  core::Result<std::span<const std::int64_t>> integers_view(std::string_view name) const {
+    const Attribute* const found = find(name);
+    if (found == nullptr) return std::span<const std::int64_t>();
+    if (const auto* const list = std::get_if<std::vector<std::int64_t>>(found))
+      return std::span(*list);
+    return wrong_type(name, "a list of integers");
+  }
   core::Result<std::vector<float>> reals(std::string_view name,
                                          std::vector<float> fallback = {}) const {
     return get<std::vector<float>>(name, std::move(fallback), "a list of floats");
@@ -70,6 +79,9 @@ class Attributes {
     const Attribute* const found = find(name);
     if (found == nullptr) return fallback;
     if (const T* value = std::get_if<T>(found)) return *value;
+    return wrong_type(name, expected);
+  }
+  static tl::unexpected<core::Error> wrong_type(std::string_view name, std::string_view expected) {
     return core::fail(core::ErrorCode::kInvalidArgument, "attribute '{}' must be {}", name,
                       expected);
   }

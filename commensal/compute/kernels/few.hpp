@@ -10,7 +10,7 @@ namespace commensal::kernels {
 
 /// What a kernel lists before it works, as many as `count`, each T{} at first: where they are few,
 /// nothing is allocated.
-template <class T>
+template <class T, std::int64_t kFew = 64>
 class Few {
  public:
   explicit Few(std::int64_t count) : count_(count) {
@@ -27,10 +27,10 @@ class Few {
   const T* data() const { return many_.empty() ? few_ : many_.data(); }
   T& operator[](std::int64_t i) { return data()[i]; }
   std::int64_t size() const { return count_; }
+  std::span<T> all() { return {data(), static_cast<std::size_t>(count_)}; }
   std::span<const T> all() const { return {data(), static_cast<std::size_t>(count_)}; }
 
  private:
-  static constexpr std::int64_t kFew = 64;
   T few_[kFew];
   std::vector<T> many_;
   std::int64_t count_;

@@ -5,6 +5,7 @@
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/resize_lines.hpp>
 #include <commensal/compute/kernels/cpu/weighted_line.hpp>
+#include <commensal/compute/kernels/few.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/ref/sampling.hpp>
 #include <optional>
@@ -240,10 +241,13 @@ struct Sampler {
     ws.threads.run(op.groups() * pieces, [&](std::int64_t task) {
       const std::int64_t group = task / pieces, first = task % pieces * piece;
       const std::int64_t count = std::min(piece, places - first);
-      constexpr std::size_t kFew = 1024;  // entries of a table that is on the stack
-      const ref::TapRoom<kFew> room(op.taps(group), count);
-      op.fill(call, group, first, count, room.table());
-      make(group, room.table(), first, count);
+      const std::int64_t step = TapTable::step_of(count), entries = op.taps(group) * step;
+      constexpr std::int64_t kFew = 1024;  // of a table that is on the stack
+      Few<std::int32_t, kFew> index(entries);
+      Few<float, kFew> weights(entries);
+      const TapTable table{step, index.all(), weights.all()};
+      op.fill(call, group, first, count, table);
+      make(group, table, first, count);
     });
   }
   std::int64_t to(std::int64_t group, std::int64_t channel, std::int64_t place) const {

@@ -209,13 +209,13 @@ struct MaxRoiPoolPlan : EachPlan<MaxRoiPool> {
       using K = ExtremeKey<Compute<T>, true>;
       const auto x = call.in(0).data<T>();
       std::vector<typename K::Key> keys(x.size());
-      constexpr std::size_t kPiece = 1 << 13;
-      threads.run(static_cast<std::int64_t>((x.size() + kPiece - 1) / kPiece),
-                  [&](std::int64_t task) {
-                    const std::size_t begin = static_cast<std::size_t>(task) * kPiece;
-                    const std::size_t end = std::min(x.size(), begin + kPiece);
-                    for (std::size_t i = begin; i < end; ++i) keys[i] = K::of(load(x[i]));
-                  });
+      in_pieces(call, threads, static_cast<std::int64_t>(x.size()), 1 << 13,
+                [&](const Call&, std::int64_t begin, std::int64_t end) {
+                  for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end);
+                       ++i) {
+                    keys[i] = K::of(load(x[i]));
+                  }
+                });
       T* const y = outputs[0].mutable_data<T>().data();
       threads.run(op.to[0], [&](std::int64_t r) {
         Pulse pulse(&threads);

@@ -251,16 +251,14 @@ struct RotaryEmbedding {
       const T* const cos = call.in(1).data<T>().data();
       const T* const sin = call.in(2).data<T>().data();
       T* const y = outputs[0].mutable_data<T>().data();
-      const std::int64_t all = shape.elements() / width;
-      const std::int64_t piece = std::max<std::int64_t>(kElements / width, 1);
-      threads.run((all + piece - 1) / piece, [&](std::int64_t task) {
-        Pulse pulse(&threads);
-        for (std::int64_t row = task * piece; row < std::min(all, (task + 1) * piece); ++row) {
-          const std::int64_t at = row * width, factor = factors(position(row));
-          pulse();
-          turn(pulse, x + at, cos + factor, sin + factor, y + at);
-        }
-      });
+      in_pieces(call, threads, shape.elements() / width, kElements / width,
+                [&](const Call& own, std::int64_t row, std::int64_t end) {
+                  for (; row < end; ++row) {
+                    const std::int64_t at = row * width, factor = factors(position(row));
+                    own.pulse();
+                    turn(own.pulse, x + at, cos + factor, sin + factor, y + at);
+                  }
+                });
     });
   }
   template <class T>

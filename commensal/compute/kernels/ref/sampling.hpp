@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <commensal/compute/kernels/ref/weighted.hpp>
 #include <memory>
 #include <span>
@@ -43,35 +42,6 @@ struct TapTable {
     index[static_cast<std::size_t>(tap * step + place)] = static_cast<std::int32_t>(at);
     weights[static_cast<std::size_t>(tap * step + place)] = weight;
   }
-};
-
-/// Room for one of `taps` taps of `places` places, all absent; kFew at most lie within it.
-template <std::size_t kFew>
-class TapRoom {
- public:
-  TapRoom(std::int64_t taps, std::int64_t places) {
-    table_.step = TapTable::step_of(places);
-    const auto size = static_cast<std::size_t>(taps * table_.step);
-    if (size > kFew) {
-      many_index_.assign(size, 0), many_weights_.assign(size, 0.0f);
-      table_.index = many_index_, table_.weights = many_weights_;
-      return;
-    }
-    table_.index = std::span(few_index_).first(size);
-    table_.weights = std::span(few_weights_).first(size);
-    std::ranges::fill(table_.index, 0);
-    std::ranges::fill(table_.weights, 0.0f);
-  }
-  TapRoom(const TapRoom&) = delete;
-  TapRoom& operator=(const TapRoom&) = delete;
-  const TapTable& table() const { return table_; }
-
- private:
-  TapTable table_;
-  std::array<std::int32_t, kFew> few_index_;  // unspecified beyond the table
-  std::array<float, kFew> few_weights_;
-  std::vector<std::int32_t> many_index_;
-  std::vector<float> many_weights_;
 };
 
 /// Output [groups, channels, places]: the same taps for all channels of a group, of one image.

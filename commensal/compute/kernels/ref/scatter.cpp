@@ -327,20 +327,12 @@ struct MaxUnpool : ScatterPlan {
     ScatterPlan::reads(call, output, index, out);
     read_whole(call, 2, out);
   }
-  // As it lies in the attribute.
-  static core::Result<std::span<const std::int64_t>> list(const Call& call, const char* name) {
-    const Attribute* const found = call.attributes->find(name);
-    if (found == nullptr) return std::span<const std::int64_t>();
-    const auto* const made = std::get_if<std::vector<std::int64_t>>(found);
-    if (made != nullptr) return std::span(*made);
-    return fail(ErrorCode::kInvalidArgument, "attribute '{}' must be a list of integers", name);
-  }
   static core::Result<Shape> pooled_from(const Call& call) {
     const Shape& x = call.in(0).shape();
     const auto rank = static_cast<std::size_t>(x.rank() - 2);
-    COMMENSAL_ASSIGN(const auto kernel, list(call, "kernel_shape"));
-    COMMENSAL_ASSIGN(const auto strides, list(call, "strides"));
-    COMMENSAL_ASSIGN(const auto pads, list(call, "pads"));
+    COMMENSAL_ASSIGN(const auto kernel, call.attributes->integers_view("kernel_shape"));
+    COMMENSAL_ASSIGN(const auto strides, call.attributes->integers_view("strides"));
+    COMMENSAL_ASSIGN(const auto pads, call.attributes->integers_view("pads"));
     const auto fits = [](std::span<const std::int64_t> given, std::size_t size) {
       return given.empty() || given.size() == size;
     };
