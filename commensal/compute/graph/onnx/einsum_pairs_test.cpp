@@ -176,6 +176,25 @@ TEST(EinsumPairs, HaveNamesOfTheirOwnAndValuesOfTheOperandsType) {
   EXPECT_TRUE(std::isinf(tensor::to_float((*made)[0].data<tensor::Float16>()[0])));  // 300 * 300
 }
 
+/// Where every sum is of one product: pairs round after each of them.
+TEST(EinsumPairs, RoundAfterEachPair) {
+  auto model = einsum_model("i,i,i->i", {{3}, {3}, {3}});
+  auto& graph = *model.mutable_graph();
+  for (auto* ports : {graph.mutable_input(), graph.mutable_output()}) {
+    for (auto& port : *ports)
+      port.mutable_type()->mutable_tensor_type()->set_elem_type(::onnx::TensorProto::FLOAT);
+  }
+  const std::array<float, 3> a = {0.1f, 1e30f, 3.3f}, b = {0.3f, 1e30f, 1e-40f}, c = {7, 1e-30f, 9};
+  std::vector<Tensor> inputs;
+  for (const auto& values : {a, b, c}) inputs.push_back(Tensor::of<float>({3}, values));
+  const auto made = run(model, inputs);
+  ASSERT_TRUE(made) << made.error().message;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const float first = a[i] * b[i];
+    EXPECT_EQ((*made)[0].data<float>()[i], first * c[i]);
+  }
+}
+
 TEST(EinsumPairs, AreMadeInBodiesToo) {
   auto model = einsum_model("i,i,i->i", {{2}, {2}, {2}});
   auto& graph = *model.mutable_graph();

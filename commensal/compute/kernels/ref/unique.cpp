@@ -59,11 +59,12 @@ struct UniquePlan {
       Few<Key> keys(view.length);
       Key* next = keys.data();
       for (const T x : paced<T>(call, 0)) *next++ = SortKey<Compute<T>>::of(load(x));
-      const auto all = keys.all();
-      sort_by_digits(call.pulse, all, std::span(order.data(), all.size()));
-      return group_by(call, order.all(), sorted, [&](std::int64_t a, std::int64_t b) {
-        return all[static_cast<std::size_t>(a)] == all[static_cast<std::size_t>(b)];
-      });
+      const auto all = std::as_const(keys).all();
+      sort_by_digits(call.pulse, all, order.all());
+      return group_by(call, std::as_const(order).all(), sorted,
+                      [&](std::int64_t a, std::int64_t b) {
+                        return all[static_cast<std::size_t>(a)] == all[static_cast<std::size_t>(b)];
+                      });
     }
     const auto x = paced<T>(call, 0);
     const auto compare = [&](std::int64_t a, std::int64_t b) {
@@ -82,7 +83,7 @@ struct UniquePlan {
     std::iota(order.data(), end, 0);
     std::stable_sort(order.data(), end,
                      [&](std::int64_t a, std::int64_t b) { return compare(a, b) < 0; });
-    group_by(call, order.all(), sorted,
+    group_by(call, std::as_const(order).all(), sorted,
              [&](std::int64_t a, std::int64_t b) { return compare(a, b) == 0; });
   }
   // Equal slices lie side by side in `order`, the first of them first. Nobody reads what is listed
@@ -93,16 +94,18 @@ struct UniquePlan {
     struct Group {
       std::size_t begin = 0, end = 0;
     };
-    Few<Group> room(std::ssize(order));
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      call.pulse(4);
-      if (i == 0 || !same(order[room.data()[size - 1].begin], order[i])) {
-        room.data()[size++] = {i, i};
-      }
-      ++room.data()[size - 1].end;
+    const auto begins = [&](std::size_t i) {
+      call.pulse(2);
+      return i == 0 || !same(order[i - 1], order[i]);
+    };
+    std::size_t size = 0;  // few of many, often
+    for (std::size_t i = 0; i < order.size(); ++i) size += begins(i) ? 1 : 0;
+    Few<Group> room(static_cast<std::int64_t>(size));
+    const std::span<Group> groups = room.all();
+    for (std::size_t i = 0, g = 0; i < order.size(); ++i) {
+      if (begins(i)) groups[g++].begin = i;
+      groups[g - 1].end = i + 1;
     }
-    const std::span<Group> groups(room.data(), size);
     if (!sorted) {
       std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
         call.pulse();
