@@ -218,7 +218,8 @@ std::string rollout_json(const gateway::RolloutStatus& status) {
   return fmt::format(
       R"({{"rollout":"{}","model":{},"version":{},"account":{},"key":{},"provider":"{}",)"
       R"("state":"{}","reason":{},"steps_done":{},"steps":{},"final_state":"{}","created_ms":{},)"
-      R"("audit_probability":{},"privacy_class":{},"audits":{{"open":{},"matched":{},"mismatched":{}}},)"
+      R"("audit_probability":{},"privacy_class":{},)"
+      R"("audits":{{"open":{},"matched":{},"mismatched":{}}},)"
       R"("mismatches":[{}]}})",
       core::to_hex(entry.id), json_quote(entry.model), entry.version, json_quote(entry.account),
       json_quote(entry.key), crypto::to_text(entry.provider), protocol::name_of(entry.state),

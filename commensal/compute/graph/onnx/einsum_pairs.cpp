@@ -166,7 +166,7 @@ class Pairing {
       made.add_input(value);
       made.add_input(node.input(static_cast<int>(one.operand)));
       const bool is_last = &one == &pairs->back();
-      value = is_last ? node.output(0) : fresh_name(name_of(node, index));
+      value = is_last ? node.output(0) : fresh_name(node, index);
       made.add_output(value);
       made.set_name(is_last ? node.name() : value);
       made.mutable_attribute(0)->set_s(long_form(term) + "," +
@@ -189,11 +189,12 @@ class Pairing {
     return made;
   }
 
-  std::string fresh_name(const std::string& node) {
+  std::string fresh_name(const ::onnx::NodeProto& node, int index) {
     constexpr std::size_t kLongest = 64;  // they are as many as operands
+    const std::string name = name_of(node, index);
     std::string made;
     do {
-      made = fmt::format("{}:{}", node.size() <= kLongest ? node : "Einsum", ++made_);
+      made = fmt::format("{}:{}", name.size() <= kLongest ? name : node.op_type(), ++made_);
     } while (names_.contains(made));
     return made;
   }

@@ -12,8 +12,9 @@ namespace commensal::graph::onnx {
 /// has it. One sum over all labels together takes the product of their extents in steps, a chain of
 /// pairs mostly far fewer (a product of three n x n matrices: n^4, 2 n^3); PyTorch and ONNX Runtime
 /// pair too. Inner values are of the operands' type; they and their nodes are called "NODE:N". An
-/// equation that is not well formed is left for shape inference to refuse, one with a result of more
-/// than limits::kRankMax labels for it to sum at once. `graph` is one that check_structure lets pass.
+/// equation that is not well formed is left for shape inference to refuse, one with a result of
+/// more than limits::kRankMax labels, or of very many operands, for it to sum at once. `graph` is
+/// one that check_structure lets pass.
 void pair_einsums(::onnx::GraphProto& graph);
 
 }  // namespace commensal::graph::onnx
