@@ -34,6 +34,8 @@ bool BlockedLayout::conv(const Node& node) {
   if (!plan) return false;
   // Between plain pictures the copies into blocks and out of them take longer than blocks save.
   const auto way = static_cast<ConvWay>(plan->way);
+  // A single plane would fill a sixteenth of its block.
+  if (picture.shape()[1] == 1 && inputs[1]->shape()[0] == 1) return false;
   const bool is_light = way == ConvWay::kDirect || way == ConvWay::kDepthwise;
   if (is_light && !is_blocked(x) && rewriter_.is_output(node.outputs[0])) return false;
   const bool from_picture = plan->from_picture && !is_blocked(x);
