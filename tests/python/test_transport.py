@@ -98,12 +98,12 @@ class Refusals(unittest.TestCase):
         asked = []
         read = Stub.do_POST
 
-        def noted(stub):
-            body = stub.rfile.read(int(stub.headers["Content-Length"]))
-            head = json.loads(body[:int(stub.headers["Inference-Header-Content-Length"])])
+        def noted(handler):
+            body = handler.rfile.read(int(handler.headers["Content-Length"]))
+            head = json.loads(body[:int(handler.headers["Inference-Header-Content-Length"])])
             asked.append(head["parameters"].get("privacy_class"))
-            with mock.patch.object(stub, "rfile", io.BytesIO(body)):
-                read(stub)
+            with mock.patch.object(handler, "rfile", io.BytesIO(body)):
+                read(handler)
 
         def placed(name):
             return good(parameters={"commensal_receipt": "00", "privacy_class": name})

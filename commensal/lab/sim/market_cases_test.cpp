@@ -28,11 +28,6 @@ class MoneyCases : public MoneyTrip {
     prepare(*market);
     return market;
   }
-  static std::vector<ledger::CaseRow> cases_of(Market& market) {
-    std::vector<ledger::CaseRow> rows;
-    for (const auto& [key, row] : market.gateway().ledger().cases.rows()) rows.push_back(row);
-    return rows;
-  }
   static std::size_t count(Market& market, CaseStatus status) {
     return static_cast<std::size_t>(
         std::ranges::count(cases_of(market), status, &ledger::CaseRow::status));
@@ -42,9 +37,6 @@ class MoneyCases : public MoneyTrip {
     const auto found =
         std::ranges::find(all, market.address_of(index), &gateway::ProviderInfo::address);
     return found != all.end() && !found->banned.empty();
-  }
-  Amount stake(Market& market, std::size_t index) {
-    return balance(market, market.address_of(index), AccountKind::kStake);
   }
 };
 

@@ -16,14 +16,6 @@ class PrivateCases : public PrivateMarket {
     PrivateMarket::SetUp();
     audit_probability_ = 1;
   }
-  static std::vector<ledger::CaseRow> cases_of(Market& market) {
-    std::vector<ledger::CaseRow> rows;
-    for (const auto& [key, row] : market.gateway().ledger().cases.rows()) rows.push_back(row);
-    return rows;
-  }
-  Amount stake(Market& market, std::size_t index) {
-    return balance(market, market.address_of(index), AccountKind::kStake);
-  }
 };
 
 // The fault: an accusation was a way to be sent private inputs with nothing but a key.

@@ -15,14 +15,6 @@ using store::testing::Fault;
 
 class MoneyRolloutCases : public MoneyRollouts {
  protected:
-  static std::vector<ledger::CaseRow> cases_of(Market& market) {
-    std::vector<ledger::CaseRow> rows;
-    for (const auto& [key, row] : market.gateway().ledger().cases.rows()) rows.push_back(row);
-    return rows;
-  }
-  Amount stake(Market& market, std::size_t index) {
-    return balance(market, market.address_of(index), AccountKind::kStake);
-  }
   /// The one case there is, of this step, ended in a proof against its provider.
   void expect_proved(Market& market, std::size_t cheat, std::uint64_t step) {
     const auto rows = cases_of(market);

@@ -61,6 +61,14 @@ class MoneyTrip : public ::testing::Test {
   static Amount balance(Market& market, const crypto::Address& owner, AccountKind kind) {
     return market.gateway().ledger().balance(owner, kind);
   }
+  static Amount stake(Market& market, std::size_t index) {
+    return balance(market, market.address_of(index), AccountKind::kStake);
+  }
+  static std::vector<ledger::CaseRow> cases_of(Market& market) {
+    std::vector<ledger::CaseRow> rows;
+    for (const auto& [key, row] : market.gateway().ledger().cases.rows()) rows.push_back(row);
+    return rows;
+  }
   /// All adds up, and what went to providers is what the tickets say.
   static void check(Market& market, const std::vector<crypto::Address>& providers) {
     ASSERT_TRUE(ledger::check_all(market.gateway().ledger()));
