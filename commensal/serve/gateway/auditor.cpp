@@ -210,9 +210,9 @@ void Auditor::replay(const core::Digest& receipt) {
   const auto work = std::make_shared<Work>(Work{*std::move(shown), core::Digest{}, now_ms(), {}});
   const auto stop =
       std::make_shared<Stop>(closing_.get_token(), [work] { work->stop.request_stop(); });
-  deps_.loop.after(limits::kAtWorkMsMax, [weak = std::weak_ptr(work)] {
-    if (const auto late = weak.lock()) late->stop.request_stop();
-  });
+  replay_ = work->stop;
+  replay_ends_ms_ = work->begin_ms + limits::kAtWorkMsMax;
+  watch();
   deps_.loop.offload(
       core::Loop::Lane::kComputing,
       [work, replayer = replayer_, path = deps_.hub.path_of(work->shown.record.model_content),
@@ -242,6 +242,18 @@ void Auditor::replay(const core::Digest& receipt) {
         }
         pump();
       });
+}
+
+void Auditor::watch() {
+  if (!is_replaying_ || std::exchange(is_watched_, true)) return;
+  deps_.loop.after(replay_ends_ms_ - now_ms(), [this] {
+    is_watched_ = false;
+    if (is_replaying_ && now_ms() >= replay_ends_ms_) {
+      replay_.request_stop();
+    } else {
+      watch();
+    }
+  });
 }
 
 std::optional<std::int64_t> Auditor::retry_ms(Case& item, ErrorCode code) const {

@@ -107,6 +107,9 @@ class Auditor {
   /// Who is to do what waits: an auditor, soon, or this gateway.
   void pump();
   void replay(const core::Digest& receipt);
+  /// Ends a replay that takes too long. One timer serves all: each would be held as long as it may
+  /// take, many times a second.
+  void watch();
   void fail(const core::Digest& receipt, const core::Error& error);
   /// When to try again; nothing: not any more.
   std::optional<std::int64_t> retry_ms(Case& item, core::ErrorCode code) const;
@@ -119,6 +122,9 @@ class Auditor {
   AuditLines own_;                     // to be done here
   std::uint64_t leases_ = 0;
   bool is_replaying_ = false;
+  std::stop_source replay_;  // of the one at work
+  std::int64_t replay_ends_ms_ = 0;
+  bool is_watched_ = false;
   std::int64_t asked_ms_ = -kAbsentMs;             // when an auditor did last
   std::map<crypto::Address, std::int64_t> there_;  // when each did
   bool looks_later_ = false;

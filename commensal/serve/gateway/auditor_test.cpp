@@ -2,6 +2,7 @@
 // Who audits what, and in which order: steps of a rollout of the letter network.
 #include <unistd.h>
 
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
@@ -308,6 +309,16 @@ TEST_F(AuditorOf, AWorkerThatIsLostSlowlyIsTriedLessOften) {
   loop_.advance_ms(3'600'000);
   EXPECT_EQ(given_up_, std::vector<core::Digest>{receipts_.at(1)});
   EXPECT_EQ(failures_, 4);
+}
+
+// The fault: each left a timer of twenty minutes, and what it held, a hundred times a second.
+TEST_F(AuditorOf, ReplaysShareOneTimer) {
+  for (const auto& [step, receipt] : receipts_) auditor_.request_here(receipt);
+  loop_.run_until_idle();
+  EXPECT_EQ(audited_.size(), receipts_.size());
+  EXPECT_EQ(loop_.timers(), 1u);
+  loop_.advance_ms(limits::kAtWorkMsMax);
+  EXPECT_EQ(loop_.timers(), 0u);
 }
 
 TEST_F(AuditorOf, WhatTakesMoreThanAReplayMayAccusesNobodyAndIsTriedOnce) {

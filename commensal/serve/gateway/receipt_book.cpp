@@ -16,14 +16,10 @@ constexpr std::string_view kOpeningSpace = "openings";             // number -> 
 constexpr std::string_view kIdSpace = "receipt_ids";               // id -> number
 constexpr std::string_view kAccountSpace = "receipts_of_account";  // account, 0, number -> nothing
 
-core::Bytes prefix_of_account(const std::string& account) {
+/// Without a number: what all keys of the account begin with.
+core::Bytes account_key(const std::string& account, const core::Bytes& number = {}) {
   core::Bytes key(account.begin(), account.end());
   key.push_back(0);
-  return key;
-}
-
-core::Bytes account_key(const std::string& account, const core::Bytes& number) {
-  core::Bytes key = prefix_of_account(account);
   key.insert(key.end(), number.begin(), number.end());
   return key;
 }
@@ -45,58 +41,63 @@ core::Result<void> add_record(const ReceiptRecord& record, core::Store::Batch& b
 
 }  // namespace
 
-void ReceiptBook::count(std::uint64_t number, const Kept& kept) {
-  Kept& added = kept_[number] = kept;
-  added.awaits_audit = added.awaits_draw = false;
+void ReceiptBook::count(std::uint64_t number, const Added& added) {
+  OwnedBy::value_type& owner = *owned_.try_emplace(added.account).first;
+  Kept& kept = kept_[number] = added.kept;
+  kept.owner = &owner;
+  kept.awaits_audit = kept.awaits_draw = false;
   opening_bytes_ += kept.opening_bytes;
-  Owned& owned = owned_[kept.account];
-  owned.numbers.insert(number);
-  owned.opening_bytes += kept.opening_bytes;
-  change(added, &Kept::awaits_audit, kept.awaits_audit);
-  change(added, &Kept::awaits_draw, kept.awaits_draw);
-  if (kept.awaits_draw) undecided_[kept.ticket] = number;
+  owner.second.numbers.insert(number);
+  owner.second.opening_bytes += kept.opening_bytes;
+  if (added.kept.awaits_draw) {
+    awaited_draws_[number] = added.draw;
+    undecided_[added.draw.ticket] = number;
+  }
+  change(number, &Kept::awaits_audit, added.kept.awaits_audit);
+  change(number, &Kept::awaits_draw, added.kept.awaits_draw);
   if (!kept.is_kept) return;
-  rollout_steps_.insert(number);
-  steps_of_[kept.job].insert(number);
+  rollout_steps_[number] = added.job;
+  steps_of_[added.job].insert(number);
 }
 
 void ReceiptBook::discount(std::uint64_t number) {
   const auto found = kept_.find(number);
-  Kept& kept = found->second;
-  if (kept.awaits_draw) undecided_.erase(kept.ticket);
-  change(kept, &Kept::awaits_audit, false);
-  change(kept, &Kept::awaits_draw, false);
+  const Kept& kept = found->second;
+  change(number, &Kept::awaits_audit, false);
+  change(number, &Kept::awaits_draw, false);
   opening_bytes_ -= kept.opening_bytes;
-  const auto owned = owned_.find(kept.account);
-  owned->second.numbers.erase(number);
-  owned->second.opening_bytes -= kept.opening_bytes;
-  if (owned->second.numbers.empty()) owned_.erase(owned);
-  if (kept.is_kept) {
-    rollout_steps_.erase(number);
-    const auto steps = steps_of_.find(kept.job);
+  Owned& owned = kept.owner->second;
+  owned.numbers.erase(number);
+  owned.opening_bytes -= kept.opening_bytes;
+  if (owned.numbers.empty()) owned_.erase(std::string(kept.owner->first));
+  if (const auto step = rollout_steps_.extract(number)) {
+    const auto steps = steps_of_.find(step.mapped());
     steps->second.erase(number);
     if (steps->second.empty()) steps_of_.erase(steps);
   }
   kept_.erase(found);
 }
 
-void ReceiptBook::change(Kept& kept, bool Kept::*awaits, bool now) {
+void ReceiptBook::change(std::uint64_t number, bool Kept::*awaits, bool now) {
+  Kept& kept = kept_.at(number);
   if (std::exchange(kept.*awaits, now) == now) return;
   const bool by_draw = awaits == &Kept::awaits_draw;
-  Held& its = by_draw ? draws_of_[kept.provider] : owned_.at(kept.account).held;
+  const Draw draw = by_draw ? awaited_draws_.at(number) : Draw();
+  Held& its = by_draw ? draws_of_[draw.provider] : kept.owner->second.held;
   for (Held* held : {by_draw ? &draws_ : &audits_, &its}) {
     // Unsigned sums wrap: adding the greatest number takes one away.
     held->count += now ? 1 : ~std::size_t{0};
     held->bytes += now ? kept.opening_bytes : ~kept.opening_bytes + 1;
   }
-  if (by_draw && its.count == 0) draws_of_.erase(kept.provider);
+  if (!by_draw || now) return;
+  if (its.count == 0) draws_of_.erase(draw.provider);
+  undecided_.erase(draw.ticket);
+  awaited_draws_.erase(number);
 }
 
 void ReceiptBook::on_settled(const core::Digest& ticket) {
   const auto found = undecided_.find(ticket);
-  if (found == undecided_.end()) return;
-  change(kept_.at(found->second), &Kept::awaits_draw, false);
-  undecided_.erase(found);
+  if (found != undecided_.end()) change(found->second, &Kept::awaits_draw, false);
 }
 
 bool ReceiptBook::may_hold_more(const Held& its, const Held& all, std::size_t sharers) const {
@@ -126,21 +127,20 @@ std::string ReceiptBook::reservation(const crypto::Address& provider) const {
   return fmt::format("has {} receipts of {} bytes that await its draws", held.count, held.bytes);
 }
 
-ReceiptBook::Kept ReceiptBook::kept_of(const ReceiptRecord& record) const {
+ReceiptBook::Added ReceiptBook::added_of(const ReceiptRecord& record) const {
   const bool has_ticket = record.receipt.round != protocol::kNoDraw;
-  const bool is_kept = record.receipt.job.traits().is_kept;
-  const protocol::ReceiptBody body =
-      has_ticket || is_kept ? record.receipt.body() : protocol::ReceiptBody();
-  const core::Digest ticket = has_ticket ? protocol::ticket_id(body) : core::Digest();
-  return {record.opening_bytes,
-          record.delivered_ms,
-          record.account,
-          record.receipt.job.provider,
-          record.awaits_audit(),
-          has_ticket && is_undecided_ && is_undecided_(ticket),
-          is_kept,
-          is_kept ? body.job_id : core::Digest(),
-          ticket};
+  Added added{.kept = {}, .account = record.account};
+  Kept& kept = added.kept;
+  kept.opening_bytes = record.opening_bytes;
+  kept.delivered_ms = record.delivered_ms;
+  kept.awaits_audit = record.awaits_audit();
+  kept.is_kept = record.receipt.job.traits().is_kept;
+  if (!has_ticket && !kept.is_kept) return added;
+  const protocol::ReceiptBody body = record.receipt.body();
+  if (kept.is_kept) added.job = body.job_id;
+  if (has_ticket) added.draw = {protocol::ticket_id(body), record.receipt.job.provider};
+  kept.awaits_draw = has_ticket && is_undecided_ && is_undecided_(added.draw.ticket);
+  return added;
 }
 
 core::Result<void> ReceiptBook::each(const std::function<void(ReceiptRecord&)>& visit) {
@@ -155,7 +155,7 @@ core::Result<void> ReceiptBook::each(const std::function<void(ReceiptRecord&)>& 
 
 core::Result<void> ReceiptBook::open() {
   return each([&](const ReceiptRecord& record) {
-    count(record.number, kept_of(record));
+    count(record.number, added_of(record));
     last_number_ = std::max(last_number_, record.number);
   });
 }
@@ -170,16 +170,16 @@ core::Result<void> ReceiptBook::sweep() {
 /// Chooses what goes before something is added.
 class ReceiptBook::Trim {
  public:
-  Trim(const ReceiptBook& book, const std::map<std::uint64_t, Kept>& added)
+  Trim(const ReceiptBook& book, const std::map<std::uint64_t, Added>& added)
       : book_(book),
         records_(book.kept_.size() + added.size()),
         steps_(book.rollout_steps_.size()),
         bytes_(book.opening_bytes_),
         most_(kRemovedMin + kRemovedPerRecord * added.size()) {
-    for (const auto& [number, kept] : added) {
-      bytes_ += kept.opening_bytes;
-      steps_ += kept.is_kept ? 1 : 0;
-      now_ms_ = std::max(now_ms_, kept.delivered_ms);
+    for (const auto& [number, one] : added) {
+      bytes_ += one.kept.opening_bytes;
+      steps_ += one.kept.is_kept ? 1 : 0;
+      now_ms_ = std::max(now_ms_, one.kept.delivered_ms);
     }
   }
   void drop_old() {
@@ -189,7 +189,7 @@ class ReceiptBook::Trim {
     }
   }
   void drop_steps() {
-    for (const std::uint64_t number : book_.rollout_steps_) {
+    for (const auto& [number, rollout] : book_.rollout_steps_) {
       if (fits() || is_done() || steps_ <= book_.limits_.records_max / 2) return;
       drop(number, book_.kept_.at(number));
     }
@@ -251,7 +251,7 @@ class ReceiptBook::Trim {
   std::set<std::uint64_t> numbers_;
 };
 
-std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Kept>& added) const {
+std::set<std::uint64_t> ReceiptBook::surplus(const std::map<std::uint64_t, Added>& added) const {
   Trim trim(*this, added);
   trim.drop_old();
   trim.drop_steps();
@@ -281,12 +281,12 @@ void ReceiptBook::remove_files(std::vector<core::Digest> files) const {
 
 core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
   Removal removal;
-  std::map<std::uint64_t, Kept> added;
+  std::map<std::uint64_t, Added> added;
   std::uint64_t number = last_number_;
   for (ReceiptRecord& record : records) {
     record.number = ++number;
     COMMENSAL_TRY(add_record(record, removal.batch));
-    added[number] = kept_of(record);
+    added[number] = added_of(record);
   }
   const std::set<std::uint64_t> removed = surplus(added);
   for (const std::uint64_t old : removed) COMMENSAL_TRY(add_removal(old, removal));
@@ -295,7 +295,7 @@ core::Result<void> ReceiptBook::append(std::vector<ReceiptRecord>& records) {
   COMMENSAL_TRY(store_.apply(removal.batch));
   remove_files(std::move(removal.files));
   for (const std::uint64_t old : removed) discount(old);
-  for (const auto& [key, kept] : added) count(key, kept);
+  for (const auto& [key, one] : added) count(key, one);
   return {};
 }
 
@@ -325,7 +325,7 @@ core::Result<void> ReceiptBook::update(const ReceiptRecord& record) {
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(record));
   COMMENSAL_TRY(
       store_.apply({{std::string(kRecordSpace), newest_first_key(record.number), std::move(row)}}));
-  change(kept->second, &Kept::awaits_audit, record.awaits_audit());
+  change(record.number, &Kept::awaits_audit, record.awaits_audit());
   return {};
 }
 
@@ -367,7 +367,7 @@ core::Result<core::Bytes> ReceiptBook::opening_bytes(const ReceiptRecord& record
 core::Result<std::vector<std::uint64_t>> ReceiptBook::numbers(const std::string& account,
                                                               std::size_t count) {
   std::vector<std::uint64_t> numbers;
-  const core::Bytes prefix = account.empty() ? core::Bytes() : prefix_of_account(account);
+  const core::Bytes prefix = account.empty() ? core::Bytes() : account_key(account);
   COMMENSAL_TRY(store_.scan(account.empty() ? kRecordSpace : kAccountSpace, prefix,
                             [&](core::ByteView key, core::ByteView) {
                               const auto number = number_of_key(key.subspan(prefix.size()));

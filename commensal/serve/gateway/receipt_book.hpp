@@ -84,19 +84,6 @@ class ReceiptBook {
       const std::function<bool(const ReceiptRecord&)>& wanted);
 
  private:
-  /// What trimming needs to know of a record without reading it.
-  struct Kept {
-    std::uint64_t opening_bytes = 0;
-    std::int64_t delivered_ms = 0;
-    std::string account;
-    crypto::Address provider;
-    bool awaits_audit = false;
-    bool awaits_draw = false;
-    bool is_kept = false;
-    core::Digest job{};     // of a step of a rollout
-    core::Digest ticket{};  // zero: none
-    bool is_held() const { return awaits_audit || awaits_draw; }
-  };
   /// What cannot go: for an audit or for a draw.
   struct Held {
     std::size_t count = 0;
@@ -108,18 +95,42 @@ class ReceiptBook {
     std::uint64_t opening_bytes = 0;
     Held held;  // for audits
   };
+  using OwnedBy = std::map<std::string, Owned>;  // account, what it has: not nothing
+  /// What trimming needs to know of a record without reading it. There are as many as receipts:
+  /// what few have is kept apart.
+  struct Kept {
+    std::uint64_t opening_bytes = 0;
+    std::int64_t delivered_ms = 0;
+    OwnedBy::value_type* owner = nullptr;
+    bool awaits_audit = false;
+    bool awaits_draw = false;
+    bool is_kept = false;
+    bool is_held() const { return awaits_audit || awaits_draw; }
+  };
+  /// Of a record whose ticket is undecided.
+  struct Draw {
+    core::Digest ticket{};
+    crypto::Address provider{};
+  };
+  /// Of a record that is added.
+  struct Added {
+    Kept kept;
+    std::string account;
+    Draw draw = {};
+    core::Digest job{};  // of a step of a rollout
+  };
   class Trim;
   /// In the order of their keys: newest first.
   core::Result<void> each(const std::function<void(ReceiptRecord&)>& visit);
-  Kept kept_of(const ReceiptRecord& record) const;
+  Added added_of(const ReceiptRecord& record) const;
   void discount(std::uint64_t number);
   bool may_hold_more(const Held& its, const Held& all, std::size_t sharers) const;
   /// Changes what a record waits for.
-  void change(Kept& kept, bool Kept::*awaits, bool now);
-  void count(std::uint64_t number, const Kept& kept);
+  void change(std::uint64_t number, bool Kept::*awaits, bool now);
+  void count(std::uint64_t number, const Added& added);
 
   /// The numbers that have to go to make room for what `kept` will hold.
-  std::set<std::uint64_t> surplus(const std::map<std::uint64_t, Kept>& added) const;
+  std::set<std::uint64_t> surplus(const std::map<std::uint64_t, Added>& added) const;
   /// A batch of removals, and what it removes of the folder.
   struct Removal {
     core::Store::Batch batch;
@@ -134,10 +145,11 @@ class ReceiptBook {
   std::uint64_t last_number_ = 0;
   std::map<std::uint64_t, Kept> kept_;  // by number
   std::uint64_t opening_bytes_ = 0;
-  std::map<std::string, Owned> owned_;                        // by account
-  std::set<std::uint64_t> rollout_steps_;                     // their numbers
+  OwnedBy owned_;
+  std::map<std::uint64_t, core::Digest> rollout_steps_;       // of whose rollouts, by number
   std::map<core::Digest, std::set<std::uint64_t>> steps_of_;  // the same by rollout
-  std::map<core::Digest, std::uint64_t> undecided_;           // numbers by ticket
+  std::map<std::uint64_t, Draw> awaited_draws_;               // by number
+  std::map<core::Digest, std::uint64_t> undecided_;           // the same numbers by ticket
   std::map<crypto::Address, Held> draws_of_;                  // by provider, none is empty
   Held audits_, draws_;                                       // of all
   std::function<bool(const core::Digest&)> is_undecided_;

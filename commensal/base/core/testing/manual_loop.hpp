@@ -23,6 +23,8 @@ class ManualLoop final : public Loop {
   }
   /// Each batch that is written off the loop takes so long from now on.
   void set_store_ms(std::int64_t ms) { store_ms_ = ms; }
+  /// Timers that are not due yet.
+  std::size_t timers() const { return timers_.size(); }
   /// Whether one is under way.
   bool is_writing() const { return writing_ > 0; }
   void offload(Lane lane, Task work, Task done) override {
