@@ -95,7 +95,10 @@ TEST_F(OpeningFolderTest, FilesGoWithTheirReceiptsAndWhatNoReceiptHasIsSwept) {
   ASSERT_TRUE(again.open());
   ASSERT_TRUE(again.sweep());
   EXPECT_EQ(count(), 2u);
-  for (const ReceiptRecord& one : *again.list("", 10)) EXPECT_TRUE(again.opening(one));
+  const auto listed = again.list("", 10);
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->size(), 2u);
+  for (const ReceiptRecord& one : *listed) EXPECT_TRUE(again.opening(one));
 }
 
 }  // namespace
