@@ -23,11 +23,14 @@ class Troubled final : public rollout::EngineFactory {
       if (clock != nullptr) clock->advance_ms(30'000);
       return core::fail(code, "no worker");
     }
+    if (at_work) std::exchange(at_work, nullptr)(cancel);
+    if (cancel.stop_requested()) return core::fail(core::ErrorCode::kCancelled, "stopped");
     return honest_.load(model, feeds, cancel);
   }
   int troubles = 0;
   core::ErrorCode code = core::ErrorCode::kUnavailable;
   core::ManualClock* clock = nullptr;  // passes meanwhile
+  std::function<void(const std::stop_token&)> at_work;
 
  private:
   rollout::SessionEngineFactory honest_{graph::SessionOptions{}};
@@ -319,6 +322,22 @@ TEST_F(AuditorOf, ReplaysShareOneTimer) {
   EXPECT_EQ(loop_.timers(), 1u);
   loop_.advance_ms(limits::kAtWorkMsMax);
   EXPECT_EQ(loop_.timers(), 0u);
+}
+
+TEST_F(AuditorOf, AReplayIsStoppedAtItsOwnTimeNotAtThatOfTheOneBefore) {
+  engines_->troubles = 1;  // the one before, seconds ago
+  bool is_early = true, is_late = false;
+  engines_->at_work = [&](const std::stop_token& cancel) {
+    loop_.advance_ms(limits::kAtWorkMsMax - 1);
+    is_early = cancel.stop_requested();
+    loop_.advance_ms(1);
+    is_late = cancel.stop_requested();
+  };
+  auditor_.request_here(receipts_.at(1));
+  loop_.advance_ms(limits::kAtWorkMsMax / 2);
+  EXPECT_FALSE(is_early);
+  EXPECT_TRUE(is_late);
+  EXPECT_EQ(given_up_, std::vector<core::Digest>{receipts_.at(1)});
 }
 
 TEST_F(AuditorOf, WhatTakesMoreThanAReplayMayAccusesNobodyAndIsTriedOnce) {

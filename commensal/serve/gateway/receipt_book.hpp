@@ -129,7 +129,7 @@ class ReceiptBook {
   void change(std::uint64_t number, bool Kept::*awaits, bool now);
   void count(std::uint64_t number, const Added& added);
 
-  /// The numbers that have to go to make room for what `kept` will hold.
+  /// The numbers that have to go to make room for what is added.
   std::set<std::uint64_t> surplus(const std::map<std::uint64_t, Added>& added) const;
   /// A batch of removals, and what it removes of the folder.
   struct Removal {
