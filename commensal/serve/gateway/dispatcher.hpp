@@ -124,9 +124,6 @@ class Dispatcher {
                               const Roster::Peer& peer) {
     return batching && peer.knows_batching ? (std::int64_t{batching->wait_us} + 999) / 1000 : 0;
   }
-  static std::string series_of(const ModelVersion& model) {
-    return fmt::format("{}:{}", model.name, model.version);
-  }
   std::int64_t now_ms() const { return deps_.clock.monotonic_ns() / 1'000'000; }
   std::vector<Candidate> candidates(const ModelVersion& model, const std::string& privacy_class,
                                     const std::set<crypto::Address>& tried) const;

@@ -89,6 +89,13 @@ struct ProviderInfo {
   PrivacyClasses privacy = {};   // that hold now
 };
 
+/// How fast a provider answers a model, without the way to it.
+struct MeasuredSpeed {
+  crypto::Address provider;
+  double ms = 0;              // of one answer
+  std::uint32_t answers = 0;  // that were measured
+};
+
 /// How much there is to do, and for how many.
 struct Load {
   std::size_t providers_connected = 0;
@@ -151,6 +158,11 @@ class Gateway final : public rpc::GatewayPort {
   /// of its own, test credit apart, or an operator's: those it made must still have somebody).
   core::Result<void> remove_account(const std::string& name);
   ModelHub& hub();
+  /// By address: of the providers that are known now, as far as they are measured (Speeds).
+  std::vector<MeasuredSpeed> speeds(const ModelVersion& model) const;
+  /// Answers of any version of the model, rollouts' steps too: those that receipts told of at the
+  /// start, and since.
+  std::uint64_t served(const std::string& model) const;
   Rollouts& rollouts();
   /// What audits and disputes compute is cancelled, and nothing more of it begins.
   void stop_computing();

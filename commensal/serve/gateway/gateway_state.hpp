@@ -18,7 +18,7 @@
 
 /// The inside of Gateway, for its own sources only: gateway.cpp is its face and what providers say,
 /// gateway_events.cpp what follows from what happens, gateway_ledger.cpp what people ask of the
-/// ledger.
+/// ledger, gateway_models.cpp what they ask of models.
 namespace commensal::gateway {
 
 /// Each part sees those before it, and nothing of those behind it (events.hpp).
@@ -66,6 +66,7 @@ struct Gateway::State {
   Accusations accusations;
   Consequences consequences;
   Doubts doubts;
+  std::map<std::string, std::uint64_t> served;  // answers, by model
 
   State(const GatewayDependencies& w, const GatewayConfig& c)
       : loop(w.loop),

@@ -352,9 +352,12 @@ core::Result<std::uint32_t> ModelHub::remove(const Account& asker, const std::st
   batch.push_back(
       {std::string(kFormerSpace), core::Bytes(key.begin(), key.end()), std::move(former)});
   std::ranges::move(grants_.without(name), std::back_inserter(batch));
+  COMMENSAL_TRY(cards_.open());
+  std::ranges::move(cards_.without(name), std::back_inserter(batch));
   COMMENSAL_TRY(store_.apply(batch));
   newest_->erase(name);
   grants_.forget(name);
+  cards_.forget(name);
   return static_cast<std::uint32_t>(versions.size());
 }
 
@@ -383,17 +386,6 @@ core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::stri
   COMMENSAL_TRY(store_.apply(batch));
   (*newest_)[name] = std::make_shared<const ModelVersion>(versions.front());
   return std::move(versions.front());
-}
-
-core::Result<std::vector<ModelPtr>> ModelHub::list(const Account* asker, const std::string& after) {
-  COMMENSAL_TRY(grants_.open());
-  COMMENSAL_ASSIGN(const auto* const all, newest());
-  std::vector<ModelPtr> models;
-  for (auto at = all->upper_bound(after);
-       at != all->end() && models.size() < limits::kModelsListedMax; ++at) {
-    if (may_see(asker, *at->second)) models.push_back(at->second);
-  }
-  return models;
 }
 
 }  // namespace commensal::gateway

@@ -9,8 +9,10 @@
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
+#include <commensal/serve/gateway/card_book.hpp>
 #include <commensal/serve/gateway/model_grants.hpp>
 #include <commensal/serve/gateway/repository.hpp>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +21,8 @@
 #include <vector>
 
 namespace commensal::gateway {
+
+struct ModelCard;
 
 struct ModelPort {
   std::string name;
@@ -70,6 +74,11 @@ struct ModelVersion {
 
 using ModelPtr = std::shared_ptr<const ModelVersion>;
 
+/// What jobs of it are measured and queued by.
+inline std::string series_of(const ModelVersion& model) {
+  return fmt::format("{}:{}", model.name, model.version);
+}
+
 struct PushOptions {
   bool is_private = false;
   std::vector<crypto::Address> allowed_providers;
@@ -105,7 +114,8 @@ class ModelHub {
         clock_(clock),
         bounds_(bounds),
         repository_(store),
-        grants_(store) {}
+        grants_(store),
+        cards_(store) {}
 
   Repository& repository() { return repository_; }
 
@@ -158,6 +168,25 @@ class ModelHub {
   core::Result<std::string> revoke(const Account& asker, const std::string& name,
                                    const std::string& account);
   core::Result<ModelGrants::Grants> grants(const Account& asker, const std::string& name);
+
+  /// `source`, which `card` was read from, is the model's card from now on, whatever the version.
+  /// Returns the model. Errors: those of remove, fit_card's.
+  core::Result<ModelVersion> set_card(const Account& asker, const std::string& name,
+                                      const std::string& source, ModelCard card);
+  /// A model's newest version and its card, as it was sent. Found by who finds the model. Error:
+  /// kNotFound (the model, or it has no card).
+  struct ShownCard {
+    ModelVersion model;
+    std::string source;
+  };
+  core::Result<ShownCard> card(const Account* asker, const std::string& name);
+  /// Returns the model's full name. Errors: those of remove, kNotFound (it has no card).
+  core::Result<std::string> remove_card(const Account& asker, const std::string& name);
+  /// Shows the newest versions that `asker` may see, of the models behind `after`, by name, with
+  /// their cards' heads (null: none), until `see` returns false.
+  using See = std::function<bool(const ModelPtr& model, const CardHeadPtr& card)>;
+  core::Result<void> visit(const Account* asker, const std::string& after, const See& see);
+
   core::Path path_of(const core::Digest& content) const;
 
  private:
@@ -186,6 +215,7 @@ class ModelHub {
   const ModelBounds bounds_;
   Repository repository_;
   ModelGrants grants_;
+  CardBook cards_;
   std::optional<std::map<std::string, ModelPtr>> newest_;  // once somebody asked
   std::map<std::string, Usage> usage_;                     // by owner, as far as anybody asked
 };

@@ -57,4 +57,10 @@ Speeds::Known Speeds::known(const std::string& model, std::uint64_t bytes,
   return {found->second.time.ms_for(bytes), weight_after(now_ms - found->second.last_ms)};
 }
 
+std::optional<Speeds::Measured> Speeds::measured(const std::string& model) const {
+  const auto found = speeds_.find(model);
+  if (found == speeds_.end()) return std::nullopt;
+  return Measured{found->second.time.ms_for(0), found->second.answers};
+}
+
 }  // namespace commensal::gateway

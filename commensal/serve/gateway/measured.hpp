@@ -3,6 +3,7 @@
 
 #include <commensal/serve/gateway/health.hpp>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace commensal::gateway {
@@ -46,6 +47,12 @@ class Speeds {
   /// Of one with so much input.
   Known known(const std::string& model, std::uint64_t bytes, std::int64_t now_ms) const;
   std::size_t size() const { return speeds_.size(); }
+  struct Measured {
+    double ms = 0;
+    std::uint32_t answers = 0;
+  };
+  /// For people: of one job of usual input, and by how many. None: it was not measured.
+  std::optional<Measured> measured(const std::string& model) const;
 
  private:
   struct Speed {

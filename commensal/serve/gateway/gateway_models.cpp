@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <commensal/serve/gateway/gateway_state.hpp>
+
+namespace commensal::gateway {
+
+std::vector<MeasuredSpeed> Gateway::speeds(const ModelVersion& model) const {
+  std::vector<MeasuredSpeed> all;
+  const std::string series = series_of(model);
+  for (const auto& [address, peer] : state_->roster.peers()) {
+    if (const auto measured = peer.speeds.measured(series))
+      all.push_back({address, measured->ms, measured->answers});
+  }
+  return all;
+}
+
+std::uint64_t Gateway::served(const std::string& model) const {
+  const auto found = state_->served.find(model);
+  return found == state_->served.end() ? 0 : found->second;
+}
+
+}  // namespace commensal::gateway
