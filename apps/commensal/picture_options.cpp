@@ -9,7 +9,7 @@
 namespace commensal::apps {
 namespace {
 
-/// "V", for all channels, or "R,G,B".
+/// "V", for all channels, or "V,V,V".
 std::array<float, 3> channels_from(const std::string& name, const std::string& text) {
   std::vector<float> values;
   for (const std::string& part : CLI::detail::split(text, ',')) {
@@ -22,7 +22,7 @@ std::array<float, 3> channels_from(const std::string& name, const std::string& t
   if (values.size() == 1) return {values[0], values[0], values[0]};
   if (values.size() == 3) return {values[0], values[1], values[2]};
   throw CLI::ValidationError(
-      name, fmt::format("expected one number or three, R,G,B, found {}", values.size()));
+      name, fmt::format("expected one number or three, one a channel, found {}", values.size()));
 }
 
 using Channels = std::array<float, 3>;
@@ -58,7 +58,23 @@ void declare_picture(CLI::App& app, io::PictureRule& rule) {
       ->default_str("refuse");
   app.add_flag("--image-convert", rule.convert,
                "Make grey of colour, or colour of grey, where the model wants the other");
-  add_channels(app, "--image-mean", rule.mean, "Subtracted from every pixel value (0..255)", "0");
+  static const std::map<std::string, bool> kLayouts = {{"NCHW", false}, {"NHWC", true}};
+  static const std::map<std::string, bool> kColours = {{"RGB", false}, {"BGR", true}};
+  app.add_option_function<std::string>(
+         "--image-layout",
+         [&rule](const std::string& text) { rule.channels_last = kLayouts.at(text); },
+         "Where the model's input has its channels: [1,C,H,W] or [1,H,W,C]")
+      ->check(CLI::IsMember(kLayouts))
+      ->type_name("LAYOUT")
+      ->default_str("NCHW");
+  app.add_option_function<std::string>(
+         "--image-colour", [&rule](const std::string& text) { rule.bgr = kColours.at(text); },
+         "In which order three channels are")
+      ->check(CLI::IsMember(kColours))
+      ->type_name("ORDER")
+      ->default_str("RGB");
+  add_channels(app, "--image-mean", rule.mean,
+               "Subtracted from every pixel value (0..255), by the model's channels", "0");
   add_channels(app, "--image-scale", rule.scale, "What every pixel value is divided by", "1",
                divisors_from);
 }

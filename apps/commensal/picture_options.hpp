@@ -6,8 +6,8 @@
 
 namespace commensal::apps {
 
-/// --image-resize, --image-convert, --image-mean and --image-scale: how pictures become inputs.
-/// `rule` outlives the parsing.
+/// --image-resize, --image-convert, --image-layout, --image-colour, --image-mean and --image-scale:
+/// how pictures become inputs. `rule` outlives the parsing.
 void declare_picture(CLI::App& app, io::PictureRule& rule);
 
 }  // namespace commensal::apps

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <apps/common/inputs.hpp>
+#include <array>
 #include <commensal/compute/graph/onnx/tensor_file.hpp>
 #include <commensal/compute/io/image.hpp>
 #include <commensal/compute/io/npy.hpp>
@@ -27,11 +28,13 @@ struct Request {
 Result<Tensor> read_picture(const Request& request) {
   const graph::Declared& declared = *request.declared;
   if (declared.dtype != tensor::DType::kFloat32 || declared.dims.size() != 4) {
-    return fail(ErrorCode::kInvalidArgument, "a picture fills float32[1,C,H,W], not {}",
-                declared.text());
+    return fail(ErrorCode::kInvalidArgument, "a picture fills float32{}, not {}",
+                request.image.channels_last ? "[1,H,W,C]" : "[1,C,H,W]", declared.text());
   }
   COMMENSAL_ASSIGN(const io::Image image, io::read_image_file(request.file));
-  const std::int64_t own[] = {1, image.channels, image.height, image.width};
+  using Own = std::array<std::int64_t, 4>;
+  const Own own = request.image.channels_last ? Own{1, image.height, image.width, image.channels}
+                                              : Own{1, image.channels, image.height, image.width};
   std::vector<std::int64_t> dims = declared.dims;
   for (std::size_t i = 0; i < dims.size(); ++i) dims[i] = dims[i] < 0 ? own[i] : dims[i];
   COMMENSAL_ASSIGN(const tensor::Shape shape, tensor::Shape::of(dims));

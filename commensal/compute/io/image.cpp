@@ -100,16 +100,34 @@ Result<void> check_rule(const PictureRule& rule) {
   return {};
 }
 
-Result<void> check_fit(const Image& image, const tensor::Shape& shape, const PictureRule& rule) {
-  if (image.channels != shape[1] && !rule.convert) {
-    return fail(ErrorCode::kInvalidArgument, "the picture is {}, the model wants {}: convert it",
-                image.channels == 1 ? "grey" : "coloured", shape[1] == 1 ? "grey" : "colour");
+/// What a tensor of pixels has, wherever its shape says so.
+struct Frame {
+  int channels = 0;
+  Size size;
+};
+
+Result<Frame> frame_of(const tensor::Shape& shape, bool channels_last) {
+  const auto side = [](std::int64_t extent) {
+    return extent >= 1 && extent <= limits::kImageSideMax;
+  };
+  const int rows = channels_last ? 1 : 2, channels = channels_last ? 3 : 1;
+  if (shape.rank() != 4 || shape[0] != 1 || (shape[channels] != 1 && shape[channels] != 3) ||
+      !side(shape[rows]) || !side(shape[rows + 1])) {
+    return fail(ErrorCode::kInvalidArgument, "an image fills {}, not {}",
+                channels_last ? "[1,H,W,1|3]" : "[1,1|3,H,W]", shape.text());
   }
-  if (rule.resize == Resize::kRefuse &&
-      !is_alike({image.width, image.height}, {shape[3], shape[2]})) {
+  return Frame{static_cast<int>(shape[channels]), {shape[rows + 1], shape[rows]}};
+}
+
+Result<void> check_fit(const Image& image, const Frame& frame, const PictureRule& rule) {
+  if (image.channels != frame.channels && !rule.convert) {
+    return fail(ErrorCode::kInvalidArgument, "the picture is {}, the model wants {}: convert it",
+                image.channels == 1 ? "grey" : "coloured", frame.channels == 1 ? "grey" : "colour");
+  }
+  if (rule.resize == Resize::kRefuse && !is_alike({image.width, image.height}, frame.size)) {
     return fail(ErrorCode::kInvalidArgument,
                 "the picture is {} x {}, the model wants {} x {}: stretch, crop or pad it",
-                image.width, image.height, shape[3], shape[2]);
+                image.width, image.height, frame.size.width, frame.size.height);
   }
   return {};
 }
@@ -147,22 +165,19 @@ Result<Image> read_image_file(const core::Path& path) {
 
 Result<tensor::Tensor> image_tensor(const Image& image, const tensor::Shape& shape,
                                     const PictureRule& rule) {
-  if (shape.rank() != 4 || shape[0] != 1 || (shape[1] != 1 && shape[1] != 3) || shape[2] < 1 ||
-      shape[3] < 1 || shape[2] > limits::kImageSideMax || shape[3] > limits::kImageSideMax) {
-    return fail(ErrorCode::kInvalidArgument, "an image fills [1,1|3,H,W], not {}", shape.text());
-  }
+  COMMENSAL_ASSIGN(const Frame frame, frame_of(shape, rule.channels_last));
   COMMENSAL_TRY(check_rule(rule));
-  COMMENSAL_TRY(check_fit(image, shape, rule));
-  const int channels = static_cast<int>(shape[1]);
-  std::vector<float> values;
-  values.reserve(static_cast<std::size_t>(shape.elements()));
-  for (int channel = 0; channel < channels; ++channel) {
-    const auto c = static_cast<std::size_t>(channel);
-    const Plane resized =
-        resized_by(rule.resize, plane_of(image, channel, channels), {shape[3], shape[2]});
-    for (const float value : resized.values) {
-      values.push_back((value - rule.mean[c]) / rule.scale[c]);
-    }
+  COMMENSAL_TRY(check_fit(image, frame, rule));
+  const auto channels = static_cast<std::size_t>(frame.channels);
+  const auto pixels = static_cast<std::size_t>(frame.size.width * frame.size.height);
+  std::vector<float> values(channels * pixels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    const int own = static_cast<int>(rule.bgr ? channels - 1 - c : c);
+    const Plane resized = resized_by(rule.resize, plane_of(image, own, frame.channels), frame.size);
+    const std::size_t from = rule.channels_last ? c : c * pixels;
+    const std::size_t step = rule.channels_last ? channels : 1;
+    for (std::size_t i = 0; i < pixels; ++i)
+      values[from + i * step] = (resized.values[i] - rule.mean[c]) / rule.scale[c];
   }
   return tensor::Tensor::of<float>(shape, values);
 }

@@ -35,15 +35,18 @@ enum class Resize : std::uint8_t {
 struct PictureRule {
   Resize resize = Resize::kRefuse;
   bool convert = false;  // grey out of colour, colour out of grey; else they are refused
-  std::array<float, 3> mean{0, 0, 0};
-  std::array<float, 3> scale{1, 1, 1};
+  std::array<float, 3> mean{0, 0, 0};   // in the order of the tensor's channels
+  std::array<float, 3> scale{1, 1, 1};  // likewise
+  bool channels_last = false;           // [1,H,W,C]
+  bool bgr = false;                     // three channels are blue, green, red
 };
 
 /// float32[1,C,H,W] of the picture, where C is 1 (luma: 0.299 R + 0.587 G + 0.114 B) or 3. The
 /// picture is resized to W x H by bilinear interpolation with half-pixel centres, computed in
 /// binary32 (docs/numerics.md), without rounding to 8 bits.
-/// Error: kInvalidArgument (a shape that is not [1,1|3,H,W], proportions or colours that the rule
-/// does not cover, a mean that is no number, a scale that is none or 0).
+/// Error: kInvalidArgument (a shape that is not [1,1|3,H,W] or, channels_last, [1,H,W,1|3],
+/// proportions or colours that the rule does not cover, a mean that is no number, a scale that is
+/// none or 0).
 core::Result<tensor::Tensor> image_tensor(const Image& image, const tensor::Shape& shape,
                                           const PictureRule& rule);
 

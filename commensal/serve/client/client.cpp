@@ -14,21 +14,6 @@ namespace {
 
 using core::ErrorCode;
 
-/// One path segment, or two with their slash: all but RFC 3986's unreserved characters escaped.
-std::string escape(std::string_view text) {
-  static constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
-  std::string out;
-  for (const char c : text) {
-    if (kPlain.find(c) != std::string_view::npos) {
-      out.push_back(c);
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
-
 std::string joined_addresses(const std::vector<crypto::Address>& addresses) {
   std::string list;
   for (const crypto::Address& address : addresses) {
@@ -50,6 +35,20 @@ std::string path_of(std::uint32_t version) {
 }
 
 }  // namespace
+
+std::string escaped_path(std::string_view text) {
+  static constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+  std::string out;
+  for (const char c : text) {
+    if (kPlain.find(c) != std::string_view::npos) {
+      out.push_back(c);
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
 
 core::Result<Client> Client::create(const ClientOptions& options) {
   COMMENSAL_ASSIGN(Url url, Url::parse(options.url));
@@ -118,7 +117,7 @@ core::Result<void> Client::ready() {
 core::Result<ModelInfo> Client::push(const PushRequest& push) {
   HttpRequest request;
   request.method = "PUT";
-  request.target = "/v1/models/" + escape(push.model);
+  request.target = "/v1/models/" + escaped_path(push.model);
   char before = '?';
   const auto add = [&](const std::string& parameter) {
     request.target += std::exchange(before, '&') + parameter;
@@ -126,7 +125,7 @@ core::Result<ModelInfo> Client::push(const PushRequest& push) {
   if (push.is_private) add("private=1");
   const std::string allowed = joined_addresses(push.allowed_providers);
   if (!allowed.empty()) add("allow=" + allowed);
-  if (!push.privacy_class.empty()) add("privacy_class=" + escape(push.privacy_class));
+  if (!push.privacy_class.empty()) add("privacy_class=" + escaped_path(push.privacy_class));
   request.content_type = "application/octet-stream";
   request.parts = {&push.bytes, 1};
   request.progress = push.progress;
@@ -144,7 +143,7 @@ core::Result<core::Bytes> Client::model_list() {
   std::string last;
   for (int i = 0; i < limits::kModelPagesMax; ++i) {
     COMMENSAL_ASSIGN(core::Bytes page,
-                     get("/v1/models" + (last.empty() ? "" : "?after=" + escape(last))));
+                     get("/v1/models" + (last.empty() ? "" : "?after=" + escaped_path(last))));
     COMMENSAL_ASSIGN(const std::vector<ModelInfo> more, read_models(page));
     if (more.empty()) return join_models(pages);
     for (const ModelInfo& model : more) {
@@ -157,17 +156,18 @@ core::Result<core::Bytes> Client::model_list() {
 }
 
 core::Result<ModelInfo> Client::model(const std::string& name, std::uint32_t version) {
-  COMMENSAL_ASSIGN(const core::Bytes body, get("/v1/models/" + escape(name) + path_of(version)));
+  COMMENSAL_ASSIGN(const core::Bytes body,
+                   get("/v1/models/" + escaped_path(name) + path_of(version)));
   return read_model(body);
 }
 
 core::Result<void> Client::remove_model(const std::string& name) {
-  return remove("/v1/models/" + escape(name));
+  return remove("/v1/models/" + escaped_path(name));
 }
 
 core::Result<ModelInfo> Client::allow(const std::string& name,
                                       const std::vector<crypto::Address>& providers) {
-  const std::string target = "/v1/models/" + escape(name) + "/providers?allow=";
+  const std::string target = "/v1/models/" + escaped_path(name) + "/providers?allow=";
   COMMENSAL_ASSIGN(const std::string made,
                    post(target + joined_addresses(providers), "application/json", {}));
   return read_model(core::as_bytes(made));
@@ -176,7 +176,7 @@ core::Result<ModelInfo> Client::allow(const std::string& name,
 core::Result<std::string> Client::configure(const std::string& name, std::uint32_t version,
                                             const std::string& config,
                                             const std::map<std::string, std::string>& files) {
-  const std::string target = "/v1/models/" + escape(name) + path_of(version) + "/config";
+  const std::string target = "/v1/models/" + escaped_path(name) + path_of(version) + "/config";
   const std::string body = config_body(config, files);
   return send("PUT", target, "application/json", core::as_bytes(body));
 }
@@ -184,7 +184,7 @@ core::Result<std::string> Client::configure(const std::string& name, std::uint32
 core::Result<void> Client::set_alias(const std::string& alias, const std::string& name) {
   const std::string body = nlohmann::json({{"model", name}}).dump();
   COMMENSAL_TRY(
-      send("PUT", "/v1/aliases/" + escape(alias), "application/json", core::as_bytes(body)));
+      send("PUT", "/v1/aliases/" + escaped_path(alias), "application/json", core::as_bytes(body)));
   return {};
 }
 
@@ -193,7 +193,7 @@ core::Result<core::Bytes> Client::model_content(const std::string& name, std::ui
   COMMENSAL_ASSIGN(const ModelInfo info, model(name, version));
   COMMENSAL_ASSIGN(
       core::Bytes bytes,
-      get("/v1/models/" + escape(name) + path_of(info.version) + "/content", received));
+      get("/v1/models/" + escaped_path(name) + path_of(info.version) + "/content", received));
   if (crypto::sha256(bytes) != info.content)
     return core::fail(ErrorCode::kDataLoss, "the file of '{}' has another SHA-256 than {}", name,
                       core::to_hex(info.content));
@@ -206,7 +206,7 @@ core::Result<Answer> Client::infer(const std::string& model, std::uint32_t versi
                                    const std::string& privacy_class) {
   HttpRequest request;
   request.method = "POST";
-  request.target = "/v2/models/" + escape(model) + path_of(version) + "/infer";
+  request.target = "/v2/models/" + escaped_path(model) + path_of(version) + "/infer";
   request.content_type = "application/octet-stream";
   const std::string head = infer_head(inputs, draw_commitment, privacy_class);
   request.json_bytes = head.size();
@@ -246,7 +246,7 @@ core::Result<AccountInfo> Client::create_account(const std::string& name, const 
 
 core::Result<AccountInfo> Client::renew_token(const std::string& name) {
   const std::string target =
-      name.empty() ? "/v1/account/token" : "/v1/accounts/" + escape(name) + "/token";
+      name.empty() ? "/v1/account/token" : "/v1/accounts/" + escaped_path(name) + "/token";
   COMMENSAL_ASSIGN(const std::string made, post(target, "application/json", {}));
   COMMENSAL_ASSIGN(AccountInfo account, read_account(core::as_bytes(made)));
   if (name.empty()) token_ = account.token;
@@ -254,13 +254,13 @@ core::Result<AccountInfo> Client::renew_token(const std::string& name) {
 }
 
 core::Result<void> Client::remove_account(const std::string& name) {
-  return remove("/v1/accounts/" + escape(name));
+  return remove("/v1/accounts/" + escaped_path(name));
 }
 
 core::Result<std::vector<AccountInfo>> Client::accounts() {
   std::vector<AccountInfo> all;
   for (int i = 0; i < limits::kAccountPagesMax; ++i) {
-    const std::string after = all.empty() ? "" : "&after=" + escape(all.back().name);
+    const std::string after = all.empty() ? "" : "&after=" + escaped_path(all.back().name);
     COMMENSAL_ASSIGN(const core::Bytes body, get(fmt::format("/v1/accounts?count={}{}",
                                                              limits::kAccountsListedMax, after)));
     COMMENSAL_ASSIGN(std::vector<AccountInfo> page, read_accounts(body));

@@ -4,6 +4,7 @@
 #include <commensal/base/crypto/address.hpp>
 #include <commensal/base/protocol/verdict.hpp>
 #include <commensal/compute/tensor/named.hpp>
+#include <commensal/serve/client/card.hpp>
 #include <commensal/serve/client/transport.hpp>
 #include <map>
 #include <optional>
@@ -110,6 +111,9 @@ struct RolloutInfo {
   bool is_over() const { return state != "running" && audits_open == 0; }
 };
 
+/// A path, or part of a query: all but slashes and RFC 3986's unreserved characters escaped.
+std::string escaped_path(std::string_view text);
+
 /// Blocks. An error of the gateway comes with its code and its one line; beyond those named:
 /// kUnavailable, kDeadlineExceeded, kDataLoss (an answer that makes no sense).
 /// Thread-safety: one thread at a time.
@@ -141,6 +145,12 @@ class Client {
   core::Result<std::string> configure(const std::string& name, std::uint32_t version,
                                       const std::string& config,
                                       const std::map<std::string, std::string>& files);
+  /// The Markdown file that says what the model is; from now on, of all its versions.
+  core::Result<Card> set_card(const std::string& name, std::string_view source);
+  /// None: it has no card, or the gateway is one that knows none.
+  core::Result<std::optional<Card>> card(const std::string& name);
+  /// Models that may be seen, a page of them.
+  core::Result<FoundModels> explore(const Wish& wish);
   /// For operators: a name of one part for the model.
   core::Result<void> set_alias(const std::string& alias, const std::string& name);
   /// The file; its SHA-256 is checked against what the gateway says of the model.

@@ -103,9 +103,9 @@ std::string message_of(const Response& response) {
 }  // namespace
 
 std::array<std::span<const Route>, kRouteTables> all_routes() {
-  return {inference_routes(), repository_routes(), management_routes(), account_routes(),
-          money_routes(),     claim_routes(),      rollout_routes(),    case_routes(),
-          metrics_routes(),   openapi_routes()};
+  return {inference_routes(), repository_routes(), management_routes(), card_routes(),
+          account_routes(),   money_routes(),      claim_routes(),      rollout_routes(),
+          case_routes(),      metrics_routes(),    openapi_routes()};
 }
 
 std::int64_t body_bytes_max(const Call& call) {

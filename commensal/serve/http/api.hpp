@@ -68,6 +68,8 @@ struct Route {
 std::span<const Route> inference_routes();
 std::span<const Route> repository_routes();
 std::span<const Route> management_routes();
+/// Behind management_routes(), whose paths are some of their models' too.
+std::span<const Route> card_routes();
 std::span<const Route> money_routes();
 std::span<const Route> account_routes();
 std::span<const Route> claim_routes();
@@ -77,7 +79,7 @@ std::span<const Route> case_routes();
 std::span<const Route> metrics_routes();
 std::span<const Route> open_metrics_routes();
 /// All of them, openapi.hpp's too, but those of that listener.
-inline constexpr std::size_t kRouteTables = 10;
+inline constexpr std::size_t kRouteTables = 11;
 std::array<std::span<const Route>, kRouteTables> all_routes();
 
 /// Step one: finds the route and the account. HEAD is served as GET. `done` gets the call that
