@@ -12,6 +12,7 @@ Run declare_bench(CLI::App& app);
 Run declare_calibrate(CLI::App& app);
 Run declare_case(CLI::App& app);
 Run declare_claim(CLI::App& app);
+Run declare_explore(CLI::App& app);
 Run declare_rollout(CLI::App& app);
 Run declare_gateway(CLI::App& app);
 Run declare_infer(CLI::App& app);
@@ -44,12 +45,21 @@ constexpr Command kTable[] = {
     {"push", kConsumers, "give a gateway a model", "Give a gateway a model to serve",
      "commensal push digits.onnx\n"
      "commensal push digits.onnx alice/digits --gateway http://gateway.example:8080\n"
+     "commensal push digits.onnx alice/digits --card examples/digits.md\n"
      "commensal push secret.onnx --private --allow 0x52908400098527886E0F7030069857D2E4169EE7",
      declare_push},
+    {"explore", kConsumers, "find a model",
+     "Look for models by words, task and modality, as their owners' cards say",
+     "commensal explore\n"
+     "commensal explore digits --task image-classification\n"
+     "commensal explore --modality image --sort used --count 5\n"
+     "commensal explore --json",
+     declare_explore},
     {"models", kConsumers, "list, show, change them",
      "List the models of a gateway, show, download, change or delete one",
      "commensal models\n"
      "commensal models alice/digits --save digits.onnx\n"
+     "commensal models alice/digits --card\n"
      "commensal models alice/secret --allow 0x52908400098527886E0F7030069857D2E4169EE7\n"
      "commensal models alice/secret --grant bob\n"
      "commensal models alice/digits --delete\n"
@@ -57,6 +67,7 @@ constexpr Command kTable[] = {
      declare_models},
     {"infer", kConsumers, "ask for a model's answer",
      "Ask a gateway for a model's answer, with a receipt",
+     "commensal infer alice/digits examples/three.pgm\n"
      "commensal infer alice/digits --input image=eight.npy\n"
      "commensal infer alice/digits --input examples/three.pgm --softmax --top 2\n"
      "commensal infer alice/birds --input crow.jpg --image-resize crop --labels birds.txt "

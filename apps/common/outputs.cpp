@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <apps/common/outputs.hpp>
 #include <apps/common/summary.hpp>
+#include <apps/common/terminal.hpp>
 #include <cerrno>
 #include <cmath>
 #include <commensal/compute/io/npy.hpp>
@@ -182,7 +183,7 @@ void print_outputs(const tensor::NamedTensors& outputs, const Reading& reading) 
       const std::string share = reading.softmax ? "  " + share_text(one.share) : "";
       const std::string label = label_of(output.value, reading, one);
       fmt::print("  top     [{}] {}{}{}{}\n", one.index, one.value, share,
-                 label.empty() ? "" : "  ", label);
+                 label.empty() ? "" : "  ", for_terminal(label));
     }
     fmt::print("  sha256  {}\n", hash_of(output.value));
   }

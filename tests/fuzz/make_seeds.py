@@ -351,7 +351,18 @@ def probe_seeds():
     put("probe", "spec", b"\x08prometheus:http://token@[::1]:9100/metrics#a")
 
 
+def card_seeds():
+    put("card", "example", (ROOT / "examples/digits.md").read_bytes())
+    put("card", "bare", b"# Digits\n\nReads ![x](y) *digits*. Well.\n")
+    put("card", "list", b"---\nbase_model: [a/b]\nmodel-index:\n- name: x\n  results: [{task: "
+        b"{type: y}}]\n---\nText\n")
+    put("card", "alias", b"---\na: &a [x, x]\nb: [*a, *a]\n---\n")
+    put("card", "quoted", b'---\nlicense: "a\\x41\\n"\ntags:\n- |\n  b\n- >-\n  c\n---\n')
+    put("card", "lie", b"---\ncommensal: {picture: {input: x, mean: [0, 1, 2]}, labels: [a]}\n---\n")
+
+
 for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, rollout_seeds, ticket_seeds,
              market_seeds, keystore_seeds, ledger_seeds, stream_seeds, http_seeds, grpc_seeds,
-             api_seeds, graph_seeds, dispute_seeds, probe_seeds, worker_seeds):
+             api_seeds, graph_seeds, dispute_seeds, probe_seeds, worker_seeds,
+             card_seeds):
     make()

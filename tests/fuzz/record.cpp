@@ -5,6 +5,7 @@
 #include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/act_log.hpp>
 #include <commensal/serve/gateway/ban_list.hpp>
+#include <commensal/serve/gateway/card_book.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/invitations.hpp>
 #include <commensal/serve/gateway/receipt_book.hpp>
@@ -44,7 +45,8 @@ constexpr void (*kReaders[])(core::ByteView) = {read_record<gateway::Account>,
                                                 read_record<gateway::Ban>,
                                                 read_record<gateway::Token>,
                                                 read_record<gateway::Invitation>,
-                                                read_record<gateway::Act>};
+                                                read_record<gateway::Act>,
+                                                read_record<gateway::CardHead>};
 
 }  // namespace
 

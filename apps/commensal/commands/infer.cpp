@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <apps/commensal/card_rules.hpp>
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/picture_options.hpp>
 #include <apps/commensal/privacy_options.hpp>
@@ -7,6 +8,7 @@
 #include <apps/common/command.hpp>
 #include <apps/common/inputs.hpp>
 #include <apps/common/outputs.hpp>
+#include <apps/common/terminal.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
@@ -21,7 +23,10 @@ using Json = nlohmann::ordered_json;
 struct InferArguments {
   std::string model;
   std::uint32_t version = 0;
+  std::vector<std::string> files;  // beside those with --input
   std::vector<std::string> inputs;
+  bool no_card = false;
+  const CLI::App* app = nullptr;  // says which options were given
   io::PictureRule image;
   Reading reading;
   std::string output_dir;
@@ -58,16 +63,35 @@ Result<core::Digest> commit_to_draw(const std::string& file) {
   return protocol::commit_nonce(nonce);
 }
 
-Result<client::Answer> ask(const InferArguments& options) {
+/// What the model's card says of the request, where the options say nothing.
+Result<void> go_by_card(client::Client& client, const std::string& name, InferArguments& options,
+                        graph::Graph& wanted) {
+  options.inputs.insert(options.inputs.end(), options.files.begin(), options.files.end());
+  if (options.no_card) return {};
+  COMMENSAL_ASSIGN(const auto card, client.card(name));
+  if (!card) return {};
+  if (!card->problem.empty()) {
+    fmt::print(stderr, "its card is left out: {}\n", for_terminal(card->problem));
+    return {};
+  }
+  COMMENSAL_TRY(apply_card(*options.app, *card, options.image, options.reading));
+  if (!card->picture) return {};
+  fix_size(*card->picture, wanted);
+  for (std::string& input : options.inputs) input = named_input(*card->picture, wanted, input);
+  return {};
+}
+
+Result<client::Answer> ask(InferArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(const std::string name, full_model_name(client, options.model));
   COMMENSAL_ASSIGN(const client::ModelInfo model, client.model(name, options.version));
   COMMENSAL_TRY(check_labels(model, options.reading));
+  graph::Graph wanted = ports_graph(model);
+  COMMENSAL_TRY(go_by_card(client, name, options, wanted));
   std::vector<std::string> outputs;
   for (const client::Port& port : model.outputs) outputs.push_back(port.name);
   if (!options.output_dir.empty())
     COMMENSAL_TRY(keep_inputs(outputs, options.output_dir, options.inputs));
-  const graph::Graph wanted = ports_graph(model);
   COMMENSAL_ASSIGN(std::vector<tensor::Tensor> values,
                    read_inputs(wanted, options.inputs, options.image));
   tensor::NamedTensors inputs;
@@ -122,6 +146,7 @@ Result<int> infer(InferArguments& options) {
 Run declare_infer(CLI::App& app) {
   const auto options = std::make_shared<InferArguments>();
   app.add_option("model", options->model, "[OWNER/]MODEL; without OWNER, one's own")->required();
+  app.add_option("files", options->files, "As --input: a picture, for example");
   app.add_option("--version", options->version, "Of the model; 0: the newest")
       ->capture_default_str();
   app.add_option(
@@ -130,6 +155,11 @@ Run declare_infer(CLI::App& app) {
       ->allow_extra_args(false);
   declare_picture(app, options->image);
   options->reading.declare(app);
+  app.add_flag(
+      "--no-card", options->no_card,
+      "Do not ask for the model's card, which says how pictures are read, what labels there "
+      "are, and the softmax and top of an answer, where no option does");
+  options->app = &app;
   app.add_option("--output-dir", options->output_dir, "Folder for the outputs, as NAME.npy");
   app.add_option("--nonce-file", options->nonce_file,
                  "New file for a secret that has a part in who audits the answer, should it be "

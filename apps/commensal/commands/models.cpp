@@ -4,6 +4,7 @@
 #include <apps/commensal/connection.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
+#include <apps/common/terminal.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/serve/gateway/tokens.hpp>
 #include <memory>
@@ -23,6 +24,7 @@ struct ModelsArguments {
   std::string granted, revoked;  // accounts
   bool with_content = false;
   bool shows_grants = false;
+  bool shows_card = false;
   Connection connection;
   bool json = false;
 };
@@ -117,6 +119,17 @@ Result<int> share(client::Client& client, const std::string& name, const ModelsA
   return 0;
 }
 
+/// As it was sent, a terminal's own characters apart.
+Result<int> show_card(client::Client& client, const std::string& name, bool json) {
+  COMMENSAL_ASSIGN(const auto card, client.card(name));
+  if (!card) {
+    COMMENSAL_TRY(client.model(name));
+    return core::fail(core::ErrorCode::kNotFound, "'{}' has no card", name);
+  }
+  fmt::print("{}\n", json ? card->json : for_terminal(card->source, true));
+  return 0;
+}
+
 /// As it is, or as it is with another list of providers.
 Result<client::ModelInfo> look_up_model(client::Client& client, const std::string& name,
                                         const ModelsArguments& options) {
@@ -136,6 +149,7 @@ Result<int> models(const ModelsArguments& options) {
   if (options.is_removed) return remove_model(client, name, options.json);
   if (!options.granted.empty() || !options.revoked.empty() || options.shows_grants)
     return share(client, name, options);
+  if (options.shows_card) return show_card(client, name, options.json);
   COMMENSAL_ASSIGN(const client::ModelInfo model, look_up_model(client, name, options));
   if (!options.save.empty()) {
     Progress progress("download");
@@ -176,6 +190,9 @@ Run declare_models(CLI::App& app) {
   app.add_flag("--with-content", options->with_content, "... and download it")->needs(grant);
   app.add_option("--revoke", options->revoked, "This account may no longer")->needs(name);
   app.add_flag("--grants", options->shows_grants, "Say which accounts may")->needs(name);
+  app.add_flag("--card", options->shows_card, "Show what its owner says of it")
+      ->needs(name)
+      ->excludes(removed);
   options->connection.declare(app);
   app.add_flag("--json", options->json, "Print JSON");
   return [options] { return models(*options); };

@@ -4,7 +4,9 @@
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/limits_cards.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/serve/gateway/model_card.hpp>
 #include <map>
 #include <memory>
 
@@ -20,6 +22,7 @@ struct PushArguments {
   std::vector<std::string> allowed;
   std::string privacy_class;
   std::string config;
+  std::string card;
   std::vector<std::string> labels;
   std::string alias;
   Connection connection;
@@ -53,7 +56,28 @@ Result<void> configure(client::Client& client, const client::ModelInfo& model,
   return client.set_alias(options.alias, model.name);
 }
 
+/// The card, if one is named, once it is one: before anything is sent.
+Result<std::string> read_card(const std::string& file) {
+  if (file.empty()) return std::string();
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, limits::kCardBytesMax));
+  std::string source(core::as_text(bytes));
+  const auto card = gateway::parse_card(source);
+  if (!card) return refused(file, card.error());
+  return source;
+}
+
+/// All that is said of a version once it is there.
+Result<void> describe(client::Client& client, const client::ModelInfo& model,
+                      const PushArguments& options, const std::string& card) {
+  COMMENSAL_TRY(configure(client, model, options));
+  if (options.card.empty()) return {};
+  const auto set = client.set_card(model.name, card);
+  if (!set) return refused(options.card, set.error());
+  return {};
+}
+
 Result<int> push(const PushArguments& options) {
+  COMMENSAL_ASSIGN(const std::string card, read_card(options.card));
   COMMENSAL_ASSIGN(const auto file,
                    core::MappedFile::open(options.file, limits::kHttpBodyBytesMax));
   client::PushRequest request;
@@ -77,8 +101,8 @@ Result<int> push(const PushArguments& options) {
   progress.clear();
   if (!pushed) return refused(options.file, pushed.error());
   const client::ModelInfo& model = *pushed;
-  if (const auto configured = configure(client, model, options); !configured) {
-    core::Error error = configured.error();
+  if (const auto described = describe(client, model, options, card); !described) {
+    core::Error error = described.error();
     error.message +=
         fmt::format("; {} version {} is there, and served without that", model.name, model.version);
     return tl::unexpected(std::move(error));
@@ -114,6 +138,11 @@ Run declare_push(CLI::App& app) {
       ->check(CLI::ExistingFile)
       ->allow_extra_args(false)
       ->needs(config);
+  app.add_option(
+         "--card", options->card,
+         "Markdown file that says what the model is, with YAML before it: its task, labels, "
+         "how a picture becomes its input")
+      ->check(CLI::ExistingFile);
   app.add_option("--alias", options->alias,
                  "Name of one part by which the model can be asked for too (operators)");
   options->connection.declare(app);

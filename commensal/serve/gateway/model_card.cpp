@@ -216,6 +216,8 @@ core::Result<ModelCard> parse_card(std::string_view source) {
   card.task = head.text("pipeline_tag");
   card.tags = head.texts("tags", limits::kCardTagsMax);
   card.language = fmt::format("{}", fmt::join(head.texts("language", limits::kCardTagsMax), ", "));
+  if (card.language.size() > limits::kCardWordBytesMax)
+    head.refuse("language", fmt::format("more than {} bytes", limits::kCardWordBytesMax));
   if (const YamlValue* const ours = head.find("commensal")) COMMENSAL_TRY(read_ours(*ours, card));
   COMMENSAL_TRY(head.status());
   card.text = parts.text;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model with a card: pushed, found, and asked about a picture by its name alone.
+#include <gmock/gmock.h>
+
+#include <tests/e2e/system.hpp>
+
+namespace commensal::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kSource = COMMENSAL_SOURCE_DIR;
+const std::string kThree = kSource + "/examples/three.pgm";
+const std::string kCard = kSource + "/examples/digits.md";
+
+class Hub : public System {
+ protected:
+  void SetUp() override {
+    start_gateway();
+    provider_ = start_provider("p");
+    alice_ = folder_.at("alice.token");
+    ask({"account", "create", "alice", "--save", alice_}, token_file_);
+  }
+  std::string file(const char* name, std::string_view content) const {
+    const std::string path = folder_.at(name);
+    EXPECT_TRUE(core::write_file_atomically(path, core::as_bytes(content)));
+    return path;
+  }
+  /// What it says on standard error; it must fail, in one line.
+  std::string complaint(const Words& words, const std::string& token) {
+    const std::string log = folder_.at("complaint");
+    std::filesystem::remove(log);
+    Process process(at_gateway(words, token), log);
+    int status = 0;
+    process.read_all(status);
+    EXPECT_EQ(status, 1);
+    const std::string said(core::as_text(*core::read_file(log)));
+    EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+    return said;
+  }
+
+  std::unique_ptr<Process> provider_;
+  std::string alice_;
+};
+
+TEST_F(Hub, AModelIsPushedWithItsCardFoundAndAskedByName) {
+  ask({"push", kModel, "--card", kCard}, alice_);
+  const std::string found = ask({"explore", "handwritten", "--task", "image-classification"}, "");
+  EXPECT_THAT(found, HasSubstr("alice/digits"));
+  EXPECT_THAT(found, HasSubstr("reads one handwritten digit"));
+  EXPECT_THAT(ask({"explore", "nonesuch"}, ""), HasSubstr("no model is found"));
+  EXPECT_THAT(ask({"models", "alice/digits", "--card"}, ""), HasSubstr("pipeline_tag"));
+  const std::string answer = ask({"infer", "alice/digits", kThree}, alice_);
+  EXPECT_THAT(answer, ::testing::ContainsRegex("\\[3\\] [0-9.]+  [0-9.]+ %  three\n"));
+  const Json by_card = ask_json({"infer", "alice/digits", kThree}, alice_);
+  const Json& top = by_card["outputs"]["logits"]["top"];
+  ASSERT_EQ(top.size(), 3u);
+  EXPECT_EQ(top[0]["label"], "three");
+  EXPECT_GT(top[0]["share"], 0.5);
+  const Json by_flags = ask_json({"infer", "alice/digits", "--input", kThree, "--no-card",
+                                  "--image-convert", "--image-resize", "pad"},
+                                 alice_);
+  EXPECT_EQ(by_flags["outputs"]["logits"]["sha256"], by_card["outputs"]["logits"]["sha256"]);
+  EXPECT_EQ(by_flags["outputs"]["logits"]["top"].size(), 5u);
+  EXPECT_FALSE(by_flags["outputs"]["logits"]["top"][0].contains("label"));
+  const Json over = ask_json({"infer", "alice/digits", kThree, "--top", "1"}, alice_);
+  EXPECT_EQ(over["outputs"]["logits"]["top"].size(), 1u);
+  const Json used = ask_json({"explore", "--sort", "used"}, alice_);
+  EXPECT_GE(used["models"][0]["served"], 4);
+  gateway_->kill();
+  start_gateway();
+  EXPECT_GE(ask_json({"explore"}, alice_)["models"][0]["served"], 4);
+  EXPECT_THAT(ask({"models", "alice/digits", "--card"}, alice_), HasSubstr("# Handwritten"));
+}
+
+// It is wider than the model's: the card says what becomes of it, and that grey is made of colour.
+TEST_F(Hub, ACardsRulesAreThosePicturesAreReadBy) {
+  ask({"push", kModel, "--card", kCard}, alice_);
+  const std::string wide = file(
+      "wide.ppm", "P3 4 2 16 " + [] {
+        std::string pixels;
+        for (int i = 0; i < 24; ++i) pixels += std::to_string(i % 16) + " ";
+        return pixels;
+      }());
+  const Json by_card = ask_json({"infer", "alice/digits", wide}, alice_);
+  const Json by_flags = ask_json({"infer", "alice/digits", "--no-card", "--input", wide,
+                                  "--image-convert", "--image-resize", "pad"},
+                                 alice_);
+  EXPECT_EQ(by_card["outputs"]["logits"]["sha256"], by_flags["outputs"]["logits"]["sha256"]);
+  EXPECT_THAT(complaint({"infer", "alice/digits", "--no-card", wide}, alice_),
+              HasSubstr("--image-"));
+}
+
+TEST_F(Hub, WhatIsNoneIsAnsweredInOneLine) {
+  const std::string lie =
+      file("lie.md", "---\ncommensal:\n  picture: {input: photo}\n---\nA model of photographs.\n");
+  EXPECT_THAT(complaint({"push", kModel, "--card", lie}, alice_),
+              HasSubstr("no input 'photo', but 'image'"));
+  const std::string broken = file("broken.md", "---\ntags: [a\n---\n");
+  EXPECT_THAT(complaint({"push", kModel, "--card", broken}, alice_), HasSubstr("no YAML"));
+  EXPECT_THAT(complaint({"models", "alice/digits", "--card"}, alice_), HasSubstr("has no card"));
+  ask({"push", kModel, "--card", kCard}, alice_);
+  const std::string text = file("cat.jpg", "this is no picture");
+  EXPECT_THAT(complaint({"infer", "alice/digits", text}, alice_),
+              HasSubstr("neither JPEG nor PNG nor PGM nor PPM"));
+}
+
+// Control characters are refused in front matter; elsewhere no terminal gets them.
+TEST_F(Hub, ACardMovesNoCursor) {
+  const std::string sly = file("sly.md",
+                               "---\nlicense: \"\\u202Exyz\"\n---\nIt \xc2\x9b"
+                               "2J clears. Screens.\n");
+  ask({"push", kModel, "--card", sly}, alice_);
+  for (const Words& words : {Words{"explore"}, Words{"models", "alice/digits", "--card"}}) {
+    const std::string said = ask(words, alice_);
+    EXPECT_THAT(said, Not(HasSubstr("\xc2\x9b")));
+    EXPECT_THAT(said, HasSubstr("\\xc2\\x9b"));
+    EXPECT_THAT(said, Not(HasSubstr("\xe2\x80\xae")));
+  }
+}
+
+}  // namespace
+}  // namespace commensal::e2e
