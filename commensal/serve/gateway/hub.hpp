@@ -173,12 +173,11 @@ class ModelHub {
   /// Returns the model. Errors: those of remove, fit_card's.
   core::Result<ModelVersion> set_card(const Account& asker, const std::string& name,
                                       const std::string& source, ModelCard card);
-  /// A model's newest version and its card, as it was sent. Found by who finds the model. Error:
-  /// kNotFound (the model, or it has no card).
   struct ShownCard {
-    ModelVersion model;
-    std::string source;
+    ModelVersion model;  // the newest version
+    std::string source;  // as it was sent
   };
+  /// Found by who finds the model. Error: kNotFound (the model, or it has no card).
   core::Result<ShownCard> card(const Account* asker, const std::string& name);
   /// Returns the model's full name. Errors: those of remove, kNotFound (it has no card).
   core::Result<std::string> remove_card(const Account& asker, const std::string& name);
