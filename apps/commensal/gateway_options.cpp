@@ -48,6 +48,18 @@ void declare_serving(CLI::App& app, oip::Options& serving) {
                "the gateway opens it as its own user");
 }
 
+void declare_page(CLI::App& app, core::Path& folder) {
+  std::error_code error;
+  const core::Path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const core::Path installed = program.parent_path().parent_path() / "share/commensal/page";
+  if (!error && std::filesystem::is_directory(installed, error)) folder = installed;
+  app.add_option_function<std::string>(
+         "--page", [&folder](const std::string& text) { folder = text == "off" ? "" : text; },
+         "Folder of the page that browsers are shown at /, as scripts/build-page makes it; off: "
+         "none. Default: ../share/commensal/page beside the program, if it is there")
+      ->type_name("FOLDER");
+}
+
 void declare_signup(CLI::App& app, gateway::GatewayConfig& gateway) {
   app.add_option_function<std::string>(
       "--open-signup",

@@ -11,6 +11,8 @@ namespace commensal::apps {
 
 void declare_encryption(CLI::App& app, daemon::GatewayDaemonConfig& daemon);
 void declare_serving(CLI::App& app, oip::Options& serving);
+/// `folder`: "" where there is none.
+void declare_page(CLI::App& app, core::Path& folder);
 void declare_signup(CLI::App& app, gateway::GatewayConfig& gateway);
 /// `metrics`: IP:PORT, as typed.
 void declare_observation(CLI::App& app, std::string& metrics, observe::Options& observe);

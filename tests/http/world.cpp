@@ -22,7 +22,8 @@ T must(core::Result<T> result) {
 
 World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
              const gateway::QuotaConfig& quotas, bool open_signup, const std::string& relays,
-             const observe::Options& observe, const gateway::PrivacyAuditors::Believed& auditors)
+             const observe::Options& observe, const gateway::PrivacyAuditors::Believed& auditors,
+             const core::Path& page)
     : identity_(std::move(identity)),
       folder_(std::filesystem::temp_directory_path() /
               fmt::format("commensal-http-{}-{}", name, ::getpid())),
@@ -59,7 +60,8 @@ World::World(const std::string& name, std::shared_ptr<tls::Identity> identity,
       {.identity = identity_,
        .listening = relays.empty() ? nullptr : &listening,
        .metrics = http::MetricsPort{.address = "127.0.0.1", .identity = identity_},
-       .serving = {.observe = observe}}));
+       .serving = {.observe = observe},
+       .page = page.empty() ? nullptr : must(http::Page::read(page))}));
 }
 
 World::~World() {

@@ -69,7 +69,11 @@ class World {
   explicit World(const std::string& name, std::shared_ptr<tls::Identity> identity = nullptr,
                  const gateway::QuotaConfig& quotas = {}, bool open_signup = false,
                  const std::string& relays = "", const observe::Options& observe = {},
-                 const gateway::PrivacyAuditors::Believed& auditors = {});
+                 const gateway::PrivacyAuditors::Believed& auditors = {},
+                 const core::Path& page = {});
+  /// With a page for browsers, the files of this folder.
+  World(const std::string& name, const core::Path& page)
+      : World(name, nullptr, {}, false, "", {}, {}, page) {}
   ~World();
 
   void start_provider();

@@ -178,6 +178,7 @@ void announce(const GatewayArguments& options, const daemon::GatewayDaemon& daem
                grpc_text.empty() ? "" : secured(daemon.is_grpc_secure()), providers.text(),
                secured(daemon.are_providers_secure()), daemon.token_file().string());
     fmt::print("for providers: --gateway-key {}\n", key);
+    if (!options.daemon.page.empty()) fmt::print("for browsers: {}/\n", url);
     if (!metrics_text.empty()) fmt::print("metrics: {}\n", metrics_text);
     if (!pin.empty()) fmt::print("for consumers: --pin {}\n", pin);
     if (options.daemon.gateway.money.face_value != protocol::Amount()) {
@@ -356,6 +357,7 @@ Run declare_gateway(CLI::App& app) {
       ->check(CLI::Range(1, 3'600'000))
       ->capture_default_str();
   declare_serving(app, options->daemon.serving);
+  declare_page(app, options->daemon.page);
   declare_signup(app, gateway);
   declare_privacy_auditors(app, gateway.privacy_auditors);
   declare_observation(app, options->metrics, options->daemon.serving.observe);

@@ -145,6 +145,10 @@ GatewayDaemon::~GatewayDaemon() = default;
 
 core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayDaemonConfig& config,
                                                                   gateway::Observer* observer) {
+  std::shared_ptr<const http::Page> page;
+  if (!config.page.empty()) {
+    COMMENSAL_ASSIGN(page, http::Page::read(config.page));
+  }
   core::SystemRng rng;
   COMMENSAL_ASSIGN(auto folder, store::StateFolder::open(config.folder, "gateway", rng, config.key,
                                                          config.store));
@@ -172,7 +176,8 @@ core::Result<std::unique_ptr<GatewayDaemon>> GatewayDaemon::start(const GatewayD
                                .identity = state->http_secure ? state->identity : nullptr,
                                .listening = there != nullptr ? &there->http : nullptr,
                                .metrics = state->metrics_port_of(config),
-                               .serving = config.serving};
+                               .serving = config.serving,
+                               .page = std::move(page)};
   COMMENSAL_ASSIGN(state->http, http::HttpServer::start(*state->gateway, state->loop, state->clock,
                                                         state->rng, http));
   if (!config.grpc_address.empty()) {

@@ -37,6 +37,7 @@ struct GatewayDaemonConfig {
   core::Path tls_certificate;
   core::Path tls_key;
   oip::Options serving;            // of consumers
+  core::Path page;                 // the folder of what browsers are shown; empty: nothing
   gateway::GatewayConfig gateway;  // its folder is set from the above
   /// Turns of the loop that take more of the processor are errors for the observer; 0: none is.
   std::int64_t turn_ms_max = 0;
@@ -51,8 +52,8 @@ struct GatewayDaemonConfig {
 class GatewayDaemon {
  public:
   /// `observer`, if there is one, outlives the daemon and is called on the gateway's loop.
-  /// Errors: those of store::StateFolder and tls::Identity, kUnavailable for an address that is
-  /// taken.
+  /// Errors: those of store::StateFolder, tls::Identity and http::Page, kUnavailable for an address
+  /// that is taken.
   static core::Result<std::unique_ptr<GatewayDaemon>> start(const GatewayDaemonConfig& config,
                                                             gateway::Observer* observer = nullptr);
   ~GatewayDaemon();

@@ -6,6 +6,7 @@
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/http/compression.hpp>
 #include <commensal/serve/http/message.hpp>
+#include <commensal/serve/http/page.hpp>
 #include <commensal/serve/http/routes.hpp>
 #include <commensal/serve/observe/observer.hpp>
 #include <commensal/serve/oip/admission.hpp>
@@ -33,8 +34,10 @@ struct Request {
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   Coding coding = Coding::kIdentity;      // of its body
   Coding accepted = Coding::kIdentity;    // best, of the answer
+  std::string if_none_match;              // of who has it already, perhaps
   observe::RequestTag tag = {};
-  bool is_for_metrics = false;  // it came to where nothing but figures are served
+  std::shared_ptr<const Page> page;  // what browsers are shown; null: nothing
+  bool is_for_metrics = false;       // it came to where nothing but figures are served
 };
 
 struct Route;
@@ -47,6 +50,8 @@ struct Call : Asker {
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   Coding coding = Coding::kIdentity;      // of `body`, until it is handled
   Coding accepted = Coding::kIdentity;
+  std::string if_none_match;
+  std::shared_ptr<const Page> page;
   core::GrowingBytes body;
   Response response;  // until it is written
 };
@@ -75,11 +80,13 @@ std::span<const Route> account_routes();
 std::span<const Route> claim_routes();
 std::span<const Route> rollout_routes();
 std::span<const Route> case_routes();
+/// What browsers are shown (page.hpp).
+std::span<const Route> page_routes();
 /// What operators read, and what the listener for nothing else serves anybody.
 std::span<const Route> metrics_routes();
 std::span<const Route> open_metrics_routes();
 /// All of them, openapi.hpp's too, but those of that listener.
-inline constexpr std::size_t kRouteTables = 11;
+inline constexpr std::size_t kRouteTables = 12;
 std::array<std::span<const Route>, kRouteTables> all_routes();
 
 /// Step one: finds the route and the account. HEAD is served as GET. `done` gets the call that

@@ -212,6 +212,7 @@ void Connection::on_head(Error error) {
   request.from.is_local = relays_ == 0 && is_loopback(stream_.socket());
   request.tag = tag_;
   request.is_for_metrics = shared_.is_for_metrics;
+  request.page = shared_.page;
   phase_ = Phase::kAnswering;
   admit(shared_.services, request, from_loop(&Connection::on_admitted));
 }

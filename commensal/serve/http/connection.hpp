@@ -42,7 +42,8 @@ struct Shared {
   std::shared_ptr<const tls::Identity> identity;  // null: no TLS
   bool is_for_metrics;                            // nothing else is served there
   Handshakes& handshakes;
-  core::RelaySecrets relays = {};  // core::Listener's
+  std::shared_ptr<const Page> page = {};  // null: none
+  core::RelaySecrets relays = {};         // core::Listener's
   std::atomic<bool> stopping = false;
 };
 

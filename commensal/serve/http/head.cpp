@@ -26,6 +26,8 @@ std::string http_date(std::int64_t now_ms) {
                      kMonths[utc.tm_mon], 1900 + utc.tm_year, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
+constexpr int kNotModified = 304;
+
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
 /// RFC 9110, section 5.3: fields of one name are one list.
@@ -85,16 +87,18 @@ Request request_of(const beast_http::request_header<beast_http::fields>& head) {
   const auto json_bytes = head.find("Inference-Header-Content-Length");
   if (json_bytes != head.end()) request.json_bytes = text_of(json_bytes->value());
   request.coding = coding_of(all_of(head, beast_http::field::content_encoding)).value();
+  request.if_none_match = all_of(head, beast_http::field::if_none_match);
   request.accepted = accepted_coding(all_of(head, beast_http::field::accept_encoding));
   return request;
 }
 
 std::string response_head(const Response& response, bool keep_alive, std::int64_t now_ms) {
   std::string head = fmt::format(
-      "HTTP/1.1 {} {}\r\nServer: commensal\r\nDate: {}\r\nContent-Type: {}\r\n"
-      "Content-Length: {}\r\nConnection: {}\r\n",
-      response.status, reason_phrase(response.status), http_date(now_ms), response.content_type,
-      response.text.size() + response.rest.size(), keep_alive ? "keep-alive" : "close");
+      "HTTP/1.1 {} {}\r\nServer: commensal\r\nDate: {}\r\nConnection: {}\r\n", response.status,
+      reason_phrase(response.status), http_date(now_ms), keep_alive ? "keep-alive" : "close");
+  if (response.status != kNotModified)  // which has no body, and says nothing of the file's
+    fmt::format_to(std::back_inserter(head), "Content-Type: {}\r\nContent-Length: {}\r\n",
+                   response.content_type, response.text.size() + response.rest.size());
   for (const auto& [name, value] : response.headers)
     fmt::format_to(std::back_inserter(head), "{}: {}\r\n", name, value);
   return head + "\r\n";

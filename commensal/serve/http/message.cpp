@@ -39,9 +39,10 @@ struct PhraseRow {
   std::string_view header;  // one that this status asks for
   std::string_view value;
 };
-constexpr std::array<PhraseRow, 20> kPhrases = {{
+constexpr std::array<PhraseRow, 21> kPhrases = {{
     {200, "OK", "", ""},
     {201, "Created", "", ""},
+    {304, "Not Modified", "", ""},
     {400, "Bad Request", "", ""},
     {401, "Unauthorized", "WWW-Authenticate", "Bearer realm=\"commensal\""},
     {403, "Forbidden", "", ""},

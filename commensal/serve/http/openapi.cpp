@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// What the table of routes does not say: what it is for, and the schema (kSchemas) of what is sent
-/// and answered; "": JSON of our own (docs/http.md), "bytes": a file, "text".
+/// and answered; "": JSON of our own (docs/http.md), "bytes": a file, "text", "page".
 struct About {
   std::string_view route;
   std::string_view summary;
@@ -24,6 +24,8 @@ struct About {
 constexpr About kAbout[] = {
     {"GET /openapi.json", "This document", "", ""},
     {"GET /metrics", "Figures for operators, as Prometheus reads them", "", "text"},
+    {"GET /", "The page, for browsers", "", "page"},
+    {"GET /page/{file}", "What the page consists of", "", "page"},
     {"GET /v2", "Server metadata", "", "ServerMetadata"},
     {"GET /v2/health/live", "Whether the server lives", "", "Live"},
     {"GET /v2/health/ready", "Whether the server can take requests", "", "Ready"},
@@ -201,6 +203,7 @@ constexpr std::string_view kSchemas =
 
 Json content(std::string_view schema) {
   if (schema == "text") return {{"text/plain", {{"schema", {{"type", "string"}}}}}};
+  if (schema == "page") return {{"text/html", {{"schema", {{"type", "string"}}}}}};
   if (schema == "bytes")
     return {{"application/octet-stream", {{"schema", {{"type", "string"}, {"format", "binary"}}}}}};
   if (schema.empty()) return {{"application/json", {{"schema", Json::object()}}}};

@@ -273,6 +273,7 @@ core::Result<std::unique_ptr<HttpServer>> HttpServer::start(gateway::Gateway& ga
   auto state = std::make_unique<State>(gateway, loop, clock, rng, options.serving);
   COMMENSAL_TRY(
       state->listen({options.address, options.port, options.identity}, false, options.listening));
+  state->ports.front().shared.page = options.page;
   if (options.metrics) COMMENSAL_TRY(state->listen(*options.metrics, true, nullptr));
   state->run(options.threads);
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));

@@ -6,6 +6,7 @@
 #include <commensal/base/core/network.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
+#include <commensal/serve/http/page.hpp>
 #include <commensal/serve/oip/services.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <cstdint>
@@ -30,7 +31,8 @@ struct HttpOptions {
   const core::Listener* listening = nullptr;  // at this address already; null: it opens its own
   std::optional<MetricsPort> metrics = {};
   oip::Options serving = {};
-  int threads = 2;  // that read and write, parse and encode bodies
+  std::shared_ptr<const Page> page = {};  // what browsers are shown; null: nothing
+  int threads = 2;                        // that read and write, parse and encode bodies
 };
 
 /// Serves the gateway over HTTP/1.1 (RFC 9112) with keep-alive, on threads of its own; every call

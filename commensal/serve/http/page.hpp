@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/base/core/file.hpp>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+/// Bounds of a page's folder: an operator's slip of the pen is not to fill the memory.
+namespace commensal::limits {
+
+inline constexpr std::size_t kPageFilesMax = 256;
+inline constexpr std::int64_t kPageBytesMax = 64 << 20;  // of all of them
+
+}  // namespace commensal::limits
+
+namespace commensal::http {
+
+struct PageFile {
+  std::string_view content_type;
+  std::string plain;
+  std::string gzip;  // "": no shorter
+  std::string hash;  // of `plain`, in hexadecimal
+};
+
+/// The files of the page that the gateway shows to browsers (GET /, GET /page/{file}), as they were
+/// when they were read: nothing that a request says ever becomes a path of the disk. Constant;
+/// thread-safety: any thread.
+class Page {
+ public:
+  /// All files of `folder`, folders within it left out. Errors: kNotFound (no such folder, no
+  /// index.html), kInvalidArgument (a file whose ending has no content type here),
+  /// kResourceExhausted (limits::kPage...), those of core::read_file.
+  static core::Result<std::shared_ptr<const Page>> read(const core::Path& folder);
+
+  /// Null where there is none of this name.
+  const PageFile* find(std::string_view name) const;
+
+ private:
+  std::map<std::string, PageFile, std::less<>> files_;
+};
+
+}  // namespace commensal::http
