@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model tried from the page: what is typed or chosen becomes inputs, the answer names and scores.
+import { useState } from "preact/hooks";
+import { modelPath } from "../api.js";
+import { decodePicture } from "../decode.js";
+import { number, percent, shape } from "../format.js";
+import { Problem, Table } from "../parts.jsx";
+import { pictureTensor, ruleOf } from "../picture.js";
+import { to } from "../route.js";
+import { api, useSession } from "../session.js";
+import { best, typedInput } from "../tensors.js";
+
+/** Whether a picture may fill this input. */
+function pictureRule(port, card) {
+  const isMeant = !card.picture?.input || card.picture.input === port.name;
+  if (port.datatype !== "FP32" || !isMeant) return null;
+  try {
+    return ruleOf(card.picture, port.shape);
+  } catch {
+    return null;
+  }
+}
+
+function Input({ port, card, value, onChange }) {
+  const rule = pictureRule(port, card);
+  const id = `input-${port.name}`;
+  const [note, say] = useState("");
+  const [error, fail] = useState(null);
+  const choose = async (event) => {
+    const file = event.currentTarget.files[0];
+    if (!file) return;
+    try {
+      const { picture, exact } = await decodePicture(file);
+      const { shape: made, data } = pictureTensor(picture, rule);
+      onChange({ picture: { name: port.name, datatype: "FP32", shape: made, data: Array.from(data) } });
+      fail(null);
+      say(`${picture.width} x ${picture.height}, made ${made.join(" x ")}${exact
+        ? ", as the command line makes it" : "; this browser decoded it, the command line may differ in last bits"}`);
+    } catch (failed) {
+      onChange({ picture: null });
+      say("");
+      fail(failed);
+    }
+  };
+  return (
+    <fieldset>
+      <legend><code>{port.name}</code> <span class="quiet">{shape(port)}</span></legend>
+      {rule && <label for={`${id}-file`}>Picture <input id={`${id}-file`} type="file"
+        accept="image/*,.pgm,.ppm" onChange={choose} /></label>}
+      {note && <p class="quiet" role="status">{note}</p>}
+      <Problem error={error} />
+      <label for={id}>{port.datatype === "BYTES" ? "Text" : rule ? "or its numbers" : "Numbers, with spaces or commas between"}</label>
+      <textarea id={id} rows={port.datatype === "BYTES" ? 4 : 3} spellcheck={false} value={value.text}
+        onInput={(event) => onChange({ text: event.currentTarget.value, picture: null })} />
+    </fieldset>
+  );
+}
+
+function Output({ output, card }) {
+  const rows = best(output, card);
+  if (rows.length === 0) {
+    return <pre tabIndex={0}>{(output.data ?? []).slice(0, 64).map(String).join("\n")}</pre>;
+  }
+  const hasNames = rows.some((row) => row.label !== null);
+  const columns = [
+    hasNames ? ["name", (row) => row.label] : ["element", (row) => row.index],
+    ["score", (row) => number(row.value), true],
+  ];
+  if (rows[0].share !== null) columns.push(["share", (row) => percent(row.share), true]);
+  return <Table label={`largest of ${output.name}`} rows={rows} columns={columns} />;
+}
+
+function Answered({ answer, card }) {
+  const { commensal_receipt: receipt, commensal_provider: provider } = answer.parameters ?? {};
+  return (
+    <div id="answer">
+      {answer.outputs.map((output) => (
+        <section aria-label={`output ${output.name}`}>
+          <h3><code>{output.name}</code> <span class="quiet">{shape(output)}</span></h3>
+          <Output output={output} card={card} />
+        </section>
+      ))}
+      {receipt && <p>By provider <code>{provider}</code>. <a href={to("receipts", receipt)}>Its receipt: check this answer</a></p>}
+    </div>
+  );
+}
+
+export function Try({ model, card }) {
+  const { token } = useSession();
+  const [typed, type] = useState({});
+  const [state, set] = useState({});
+  const valueOf = (port) => typed[port.name] ?? { text: "", picture: null };
+  const run = async (event) => {
+    event.preventDefault();
+    set({ busy: true });
+    try {
+      const inputs = model.inputs.map((port) => valueOf(port).picture ?? typedInput(port, valueOf(port).text));
+      const path = `/v2/models/${modelPath(model.name)}/versions/${model.version}/infer`;
+      set({ answer: await api.post(path, { json: { inputs } }) });
+    } catch (error) {
+      set({ error });
+    }
+  };
+  return (
+    <form onSubmit={run}>
+      {card.example?.text && <p class="quiet">{card.example.text}</p>}
+      {model.inputs.map((port) => (
+        <Input port={port} card={card} value={valueOf(port)}
+          onChange={(changed) => type((all) => ({ ...all, [port.name]: { text: "", picture: null, ...all[port.name], ...changed } }))} />
+      ))}
+      <button type="submit" class="main" disabled={state.busy}>Ask</button>
+      {!token && <p class="quiet">An answer needs a token: sign in at the top (unless this gateway serves everybody).</p>}
+      <div aria-live="polite">
+        {state.busy && <p class="quiet">A provider computes…</p>}
+        <Problem error={state.error} />
+        {state.answer && <Answered answer={state.answer} card={card} />}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import test from "node:test";
+import { sums } from "../src/metrics.js";
+import { best, shapeFor, softmax, typedInput } from "../src/tensors.js";
+import * as format from "../src/format.js";
+
+test("free dimensions follow from how much is typed", () => {
+  assert.deepEqual(shapeFor([-1, 1, 8, 8], 64), [1, 1, 8, 8]);
+  assert.deepEqual(shapeFor([-1, 4], 12), [3, 4]);
+  assert.deepEqual(shapeFor([-1, -1], 5), [1, 5]);
+  assert.deepEqual(shapeFor([], 1), []);
+  assert.throws(() => shapeFor([-1, 4], 10), /a multiple of 4 numbers, found 10/);
+  assert.throws(() => shapeFor([2, 2], 5), /expected 4 numbers/);
+});
+
+test("what is typed becomes numbers, or a line that says what was expected", () => {
+  const port = { name: "x", datatype: "FP32", shape: [1, 3] };
+  assert.deepEqual(typedInput(port, "[1, 2.5\n-3e2]"), { name: "x", datatype: "FP32", shape: [1, 3], data: [1, 2.5, -300] });
+  for (const [text, why] of [["", /nothing is typed/], ["1 2", /expected 3/], ["1 2 x", /no number/],
+    ["1 2 Infinity", /no number/], ["1 2 NaN", /no number/]]) {
+    assert.throws(() => typedInput(port, text), why);
+  }
+  const byte = { name: "b", datatype: "UINT8", shape: [-1] };
+  assert.throws(() => typedInput(byte, "256"), /no UINT8/);
+  assert.throws(() => typedInput(byte, "1.5"), /no UINT8/);
+  assert.throws(() => typedInput({ ...byte, datatype: "FP16" }, "1"), /command line/);
+  const text = { name: "t", datatype: "BYTES", shape: [1] };
+  assert.deepEqual(typedInput(text, "a\nb").data, ["a\nb"]);
+  assert.deepEqual(typedInput({ ...text, shape: [-1] }, "a\nb").data, ["a", "b"]);
+  assert.deepEqual(typedInput({ name: "f", datatype: "BOOL", shape: [2] }, "true 0").data, [true, false]);
+});
+
+test("the best by name, with shares where the card asks for them", () => {
+  const output = { name: "logits", data: [1, 3, 2] };
+  const card = { labels: ["a", "b", "c"], output: { name: "logits", softmax: true, top_k: 2 } };
+  const rows = best(output, card);
+  assert.deepEqual(rows.map((row) => row.label), ["b", "c"]);
+  assert.ok(Math.abs(rows[0].share - 0.6652) < 1e-3);
+  assert.ok(Math.abs(softmax([1000, 1001])[1] - 0.731) < 1e-3, "no overflow");
+  assert.equal(best(output, { labels: ["a"] })[0].label, null, "labels of another number are none");
+  assert.equal(best({ name: "other", data: [1] }, card)[0].share, null);
+  assert.deepEqual(best({ name: "t", data: ["text"] }, null), []);
+  assert.deepEqual(best({ name: "t" }, null), []);
+});
+
+test("figures of Prometheus are summed by family", () => {
+  const rows = sums('# HELP a_total Answers\n# TYPE a_total counter\na_total{x="1"} 2\na_total{x="}"} 3\nb_bucket{le="1"} 9\nb_sum 7\nb_count 4\nbroken\n');
+  assert.deepEqual(rows, [{ name: "a_total", value: 5, help: "Answers" }, { name: "b_count", value: 4, help: "" }]);
+});
+
+test("formats", () => {
+  assert.equal(format.bytes(62_000), "62.0 kB");
+  assert.equal(format.bytes(999), "999 B");
+  assert.equal(format.amount("1234567"), "1\u202f234\u202f567");
+  assert.equal(format.time(0), "");
+  assert.equal(format.time(1_700_000_000_000), "2023-11-14 22:13:20 UTC");
+  assert.equal(format.short("0x174512B8D34C4Dc52275098B639Af9973a99386C"), "0x174512B8…99386C");
+});
