@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // node build.mjs OUT: the page, bundled. OUT is one folder without folders, as the gateway serves
 // it. Parts of web/verify that are not there are left out, and the page says so.
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, copyFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  copyFileSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
@@ -17,7 +25,9 @@ const absent = {
       const file = path.resolve(asked.resolveDir, asked.path);
       return existsSync(file) ? undefined : { path: file, namespace: "absent" };
     });
-    build.onLoad({ filter: /.*/, namespace: "absent" }, () => ({ contents: "export default null;" }));
+    build.onLoad({ filter: /.*/, namespace: "absent" }, () => ({
+      contents: "export default null;",
+    }));
   },
 };
 
@@ -25,15 +35,32 @@ rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 const { metafile } = await esbuild.build({
   entryPoints: [path.join(here, "src/main.jsx")],
-  outdir: out, bundle: true, splitting: true, format: "esm", minify: true, metafile: true,
-  target: ["chrome100", "firefox100", "safari15.4"], jsx: "automatic", jsxImportSource: "preact",
-  entryNames: "[name]", chunkNames: "[name]-[hash]", assetNames: "[name]-[hash]", legalComments: "none",
-  charset: "utf8", loader: { ".wasm": "file" }, plugins: [absent], absWorkingDir: here, logLevel: "warning",
+  outdir: out,
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  minify: true,
+  metafile: true,
+  target: ["chrome100", "firefox100", "safari15.4"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  entryNames: "[name]",
+  chunkNames: "[name]-[hash]",
+  assetNames: "[name]-[hash]",
+  legalComments: "none",
+  charset: "utf8",
+  loader: { ".wasm": "file" },
+  plugins: [absent],
+  absWorkingDir: here,
+  logLevel: "warning",
 });
 
 // What is bundled of others comes with its licence.
-const packages = new Set(Object.keys(metafile.inputs)
-  .map((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1]).filter(Boolean));
+const packages = new Set(
+  Object.keys(metafile.inputs)
+    .map((file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1])
+    .filter(Boolean),
+);
 const licences = [...packages].sort().map((name) => {
   const folder = path.join(here, "node_modules", name);
   const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
@@ -41,7 +68,8 @@ const licences = [...packages].sort().map((name) => {
   return `${name} ${version}\n\n${file ? readFileSync(path.join(folder, file), "utf8") : ""}`;
 });
 writeFileSync(path.join(out, "licences.txt"), licences.join("\n----\n\n"));
-for (const file of ["index.html", "icon.svg"]) copyFileSync(path.join(here, file), path.join(out, file));
+for (const file of ["index.html", "icon.svg"])
+  copyFileSync(path.join(here, file), path.join(out, file));
 
 /** What a browser fetches before it shows anything. */
 function first(output, seen = new Set()) {
@@ -53,8 +81,13 @@ function first(output, seen = new Set()) {
   return seen;
 }
 const entry = Object.keys(metafile.outputs).find((name) => path.basename(name) === "main.js");
-const files = [...first(entry)].map((name) => path.basename(name)).concat("main.css", "index.html", "icon.svg");
-const bytes = files.reduce((sum, name) => sum + gzipSync(readFileSync(path.join(out, name))).length, 0);
+const files = [...first(entry)]
+  .map((name) => path.basename(name))
+  .concat("main.css", "index.html", "icon.svg");
+const bytes = files.reduce(
+  (sum, name) => sum + gzipSync(readFileSync(path.join(out, name))).length,
+  0,
+);
 console.log(`${out}: first load ${files.length} files, ${bytes} bytes compressed`);
 
 // The judge, where it has been built.

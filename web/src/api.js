@@ -42,14 +42,23 @@ async function errorOf(response) {
  * A client. `session` has token(), expired() (told of a 401 though a token was shown) and gone(is)
  * (told whether the gateway is away). `fetch` and `sleep` may be others, for tests.
  */
-export function makeApi(session, { fetch = (...all) => globalThis.fetch(...all),
-  sleep = (ms) => new Promise((done) => setTimeout(done, ms)) } = {}) {
+export function makeApi(
+  session,
+  {
+    fetch = (...all) => globalThis.fetch(...all),
+    sleep = (ms) => new Promise((done) => setTimeout(done, ms)),
+  } = {},
+) {
   async function once(method, path, { body, json, signal, headers } = {}) {
     const token = session.token();
     let response;
     try {
       response = await fetch(path, {
-        method, signal, cache: "no-store", credentials: "omit", redirect: "error",
+        method,
+        signal,
+        cache: "no-store",
+        credentials: "omit",
+        redirect: "error",
         body: json === undefined ? body : JSON.stringify(json),
         headers: { ...(token ? { Authorization: `Bearer ${token}` } : {}), ...headers },
       });
@@ -71,8 +80,11 @@ export function makeApi(session, { fetch = (...all) => globalThis.fetch(...all),
     for (let tries = 1; ; ++tries) {
       try {
         const response = await once("GET", path, options);
-        return options.bytes ? new Uint8Array(await response.arrayBuffer())
-          : options.text ? await response.text() : await response.json();
+        return options.bytes
+          ? new Uint8Array(await response.arrayBuffer())
+          : options.text
+            ? await response.text()
+            : await response.json();
       } catch (error) {
         const isCut = error instanceof TypeError; // the answer broke off
         const isAway = error.status === 0 || isCut;
@@ -94,7 +106,11 @@ export function makeApi(session, { fetch = (...all) => globalThis.fetch(...all),
 }
 
 /** Models as GET /v1/explore has them; a gateway without that route has a plain list. */
-export async function explore(api, { query = "", task = "", modality = "", sort = "name", after = "" }, options) {
+export async function explore(
+  api,
+  { query = "", task = "", modality = "", sort = "name", after = "" },
+  options,
+) {
   const asked = new URLSearchParams({ count: "50" });
   for (const [name, value] of Object.entries({ query, task, modality, sort, after })) {
     if (value) asked.set(name, value);
@@ -106,7 +122,9 @@ export async function explore(api, { query = "", task = "", modality = "", sort 
   }
   const { models } = await api.get(`/v1/models?${new URLSearchParams({ after })}`, options);
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = models.filter((one) => words.every((word) => one.name.toLowerCase().includes(word)));
+  const found = models.filter((one) =>
+    words.every((word) => one.name.toLowerCase().includes(word)),
+  );
   return { models: found, next: models.length ? models.at(-1).name : null, plain: true };
 }
 

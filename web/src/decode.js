@@ -30,8 +30,15 @@ export function decodeNetpbm(bytes) {
     return Number(text);
   };
   const [width, height, white] = [number(), number(), number()];
-  if (width < 1 || height < 1 || width > SIDE_MAX || height > SIDE_MAX || width * height > PIXELS_MAX ||
-      white < 1 || white > 255) {
+  if (
+    width < 1 ||
+    height < 1 ||
+    width > SIDE_MAX ||
+    height > SIDE_MAX ||
+    width * height > PIXELS_MAX ||
+    white < 1 ||
+    white > 255
+  ) {
     throw new Error(`a picture of ${width} x ${height} with ${white} as white is not read`);
   }
   const channels = kind === "P3" || kind === "P6" ? 3 : 1;
@@ -61,12 +68,18 @@ export async function decodePicture(file) {
   if (plain) return { picture: plain, exact: true };
   let bitmap;
   try {
-    bitmap = await createImageBitmap(file, { colorSpaceConversion: "none", premultiplyAlpha: "none" });
+    bitmap = await createImageBitmap(file, {
+      colorSpaceConversion: "none",
+      premultiplyAlpha: "none",
+    });
   } catch {
-    throw new Error(`"${file.name ?? "this"}" is no picture that this browser reads: JPEG, PNG, PGM, PPM`);
+    throw new Error(
+      `"${file.name ?? "this"}" is no picture that this browser reads: JPEG, PNG, PGM, PPM`,
+    );
   }
   const { width, height } = bitmap;
-  if (width * height > PIXELS_MAX) throw new Error(`a picture of ${width} x ${height} is too large`);
+  if (width * height > PIXELS_MAX)
+    throw new Error(`a picture of ${width} x ${height} is too large`);
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [width, height];
   const context = canvas.getContext("2d", { willReadFrequently: true });

@@ -22,11 +22,14 @@ export const number = (value) => {
   if (typeof value !== "number" || !Number.isFinite(value)) return String(value ?? "");
   if (Number.isInteger(value)) return amount(value);
   return Math.abs(value) >= 1e-3 && Math.abs(value) < 1e6
-    ? String(Number(value.toPrecision(6))) : value.toExponential(3);
+    ? String(Number(value.toPrecision(6)))
+    : value.toExponential(3);
 };
 
-export const short = (hash) => (hash?.length > 20 ? `${hash.slice(0, 10)}…${hash.slice(-6)}` : hash ?? "");
+export const short = (hash) =>
+  hash?.length > 20 ? `${hash.slice(0, 10)}…${hash.slice(-6)}` : (hash ?? "");
 
-export const shape = (port) => `${port.datatype} [${port.shape.map((n) => (n < 0 ? "?" : n)).join(", ")}]`;
+export const shape = (port) =>
+  `${port.datatype} [${port.shape.map((n) => (n < 0 ? "?" : n)).join(", ")}]`;
 
 export const percent = (share) => `${(100 * share).toFixed(1)} %`;

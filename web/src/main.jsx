@@ -35,8 +35,17 @@ function SignIn({ label, onDone }) {
   };
   return (
     <form class="sign-in" onSubmit={submit}>
-      <label>{label} <input type="password" autocomplete="off" spellcheck={false} required value={text}
-        onInput={(event) => type(event.currentTarget.value)} /></label>
+      <label>
+        {label}{" "}
+        <input
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          required
+          value={text}
+          onInput={(event) => type(event.currentTarget.value)}
+        />
+      </label>
       <button type="submit">Sign in</button>
       <Problem error={error} />
     </form>
@@ -48,7 +57,11 @@ function State() {
   const { gone, expired } = useSession();
   return (
     <div aria-live="polite">
-      {gone && <p class="notice bad" id="gone">The gateway does not answer. The page tries again; what you typed stays.</p>}
+      {gone && (
+        <p class="notice bad" id="gone">
+          The gateway does not answer. The page tries again; what you typed stays.
+        </p>
+      )}
       {expired && (
         <div class="notice bad" id="expired">
           <p>Your token is no longer accepted: sign in again. Nothing that you typed is lost.</p>
@@ -64,8 +77,12 @@ function Who() {
   if (!token) return <SignIn label="Token" />;
   if (expired) return null;
   return (
-    <p class="who">{account ? `${account.name} (${account.role})` : "signed in"}{" "}
-      <button type="button" onClick={signOut}>Sign out</button></p>
+    <p class="who">
+      {account ? `${account.name} (${account.role})` : "signed in"}{" "}
+      <button type="button" onClick={signOut}>
+        Sign out
+      </button>
+    </p>
   );
 }
 
@@ -75,7 +92,11 @@ class Guard extends Component {
   }
   render({ children }, { error }) {
     if (!error) return children;
-    return <Problem error={new Error(`this part of the page failed: ${error.message}. Load the page again.`)} />;
+    return (
+      <Problem
+        error={new Error(`this part of the page failed: ${error.message}. Load the page again.`)}
+      />
+    );
   }
 }
 
@@ -85,22 +106,39 @@ function Later({ load, ...given }) {
   const [failed, fail] = useState(0);
   useEffect(() => {
     let left = false;
-    load().then((module) => !left && set(() => module.default),
-      () => setTimeout(() => !left && fail((n) => n + 1), 2000));
-    return () => { left = true; };
+    load().then(
+      (module) => !left && set(() => module.default),
+      () => setTimeout(() => !left && fail((n) => n + 1), 2000),
+    );
+    return () => {
+      left = true;
+    };
   }, [failed]);
   if (View) return <View {...given} />;
-  return <p role="status" class="quiet">{failed ? "This part of the page has not come yet; trying again…" : "Loading…"}</p>;
+  return (
+    <p role="status" class="quiet">
+      {failed ? "This part of the page has not come yet; trying again…" : "Loading…"}
+    </p>
+  );
 }
 
 function Main({ route }) {
   const [place = "models", ...rest] = route.parts;
   const view = VIEWS.find(([path]) => path === place);
-  if (place === "models" && rest.length > 0) return <Model key={rest.join("/")} name={rest.join("/")} query={route.query} />;
+  if (place === "models" && rest.length > 0)
+    return <Model key={rest.join("/")} name={rest.join("/")} query={route.query} />;
   if (place === "receipts" && rest.length > 0) {
     return <Later key={rest[0]} load={() => import("./views/receipt.jsx")} id={rest[0]} />;
   }
-  if (!view) return <><h1>Nothing here</h1><p>There is no such part of this page. <a href="#/models">Models</a></p></>;
+  if (!view)
+    return (
+      <>
+        <h1>Nothing here</h1>
+        <p>
+          There is no such part of this page. <a href="#/models">Models</a>
+        </p>
+      </>
+    );
   const [path, , View] = view;
   return path === "models" ? <View query={route.query} /> : <Later key={path} load={View} />;
 }
@@ -122,21 +160,40 @@ function App() {
   const isHere = (path) => (route.parts[0] ?? "models") === path;
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current.focus(); }}>To the content</a>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          main.current.focus();
+        }}
+      >
+        To the content
+      </a>
       <header>
         <nav aria-label="parts of the page">
-          <a class="brand" href="#/models">Commensal</a>
+          <a class="brand" href="#/models">
+            Commensal
+          </a>
           {VIEWS.filter(([, , , role]) => !role || account?.role === role).map(([path, title]) => (
-            <a href={`#/${path}`} aria-current={isHere(path) ? "page" : undefined}>{title}</a>
+            <a href={`#/${path}`} aria-current={isHere(path) ? "page" : undefined}>
+              {title}
+            </a>
           ))}
         </nav>
         <div class="side">
           <Who />
-          <button type="button" onClick={turn} aria-label={`colours: ${theme}; change`}>{theme}</button>
+          <button type="button" onClick={turn} aria-label={`colours: ${theme}; change`}>
+            {theme}
+          </button>
         </div>
       </header>
       <State />
-      <main ref={main} tabIndex={-1} id="main"><Guard key={place}><Main route={route} /></Guard></main>
+      <main ref={main} tabIndex={-1} id="main">
+        <Guard key={place}>
+          <Main route={route} />
+        </Guard>
+      </main>
     </>
   );
 }

@@ -35,7 +35,10 @@ function linkAt(text, at) {
   if (end < 0) return null;
   const label = text.slice(at + 1, bracket);
   if (label.includes("[")) return null;
-  const address = text.slice(bracket + 2, end).trim().split(/\s/)[0];
+  const address = text
+    .slice(bracket + 2, end)
+    .trim()
+    .split(/\s/)[0];
   return { label, address, end: end + 1 };
 }
 
@@ -63,7 +66,9 @@ function markAt(text, at, depth) {
   if (!link) return null;
   const href = safeHref(link.address);
   // The page shows no picture from elsewhere: it would tell others who reads the card.
-  const label = isPicture ? [`picture: ${link.label || link.address}`] : inline(link.label, depth + 1);
+  const label = isPicture
+    ? [`picture: ${link.label || link.address}`]
+    : inline(link.label, depth + 1);
   return [href ? { tag: "a", href, children: label } : { tag: "span", children: label }, link.end];
 }
 
@@ -102,11 +107,19 @@ const RULES = {
 };
 const isBlank = (line) => line.trim() === "";
 const startsBlock = (line) =>
-  isBlank(line) || RULES.fence.test(line) || RULES.heading.test(line) || RULES.quote.test(line) ||
+  isBlank(line) ||
+  RULES.fence.test(line) ||
+  RULES.heading.test(line) ||
+  RULES.quote.test(line) ||
   RULES.item.test(line);
 
 const cellsOf = (line) =>
-  line.trim().replace(/^\|/, "").replace(/\|$/, "").split("|").map((cell) => cell.trim());
+  line
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/\|$/, "")
+    .split("|")
+    .map((cell) => cell.trim());
 
 function row(line, tag) {
   return {
@@ -161,8 +174,10 @@ function list(state, depth) {
       (line) => line.replace(/^\s{1,4}/, ""),
     );
     const inner = blocks([first.slice(width), ...more], depth + 1);
-    items.push({ tag: "li", children: inner.length === 1 && inner[0].tag === "p"
-      ? inner[0].children : inner });
+    items.push({
+      tag: "li",
+      children: inner.length === 1 && inner[0].tag === "p" ? inner[0].children : inner,
+    });
     if (isBlank(state.lines[state.at] ?? "x") && isNext(state.lines[state.at + 1])) state.at++;
   }
   return { tag: isOrdered ? "ol" : "ul", children: items };
@@ -182,12 +197,16 @@ function block(state, depth) {
     return { tag: "hr", children: [] };
   }
   if (depth < DEPTH_MAX && RULES.quote.test(line)) {
-    const inner = takeWhile(state, (one) => RULES.quote.test(one),
-      (one) => one.replace(RULES.quote, ""));
+    const inner = takeWhile(
+      state,
+      (one) => RULES.quote.test(one),
+      (one) => one.replace(RULES.quote, ""),
+    );
     return { tag: "blockquote", children: blocks(inner, depth + 1) };
   }
   if (depth < DEPTH_MAX && RULES.item.test(line)) return list(state, depth);
-  if (line.includes("|") && RULES.divider.test(state.lines[state.at + 1] ?? "")) return table(state);
+  if (line.includes("|") && RULES.divider.test(state.lines[state.at + 1] ?? ""))
+    return table(state);
   const lines = [state.lines[state.at++]];
   lines.push(...takeWhile(state, (one) => !startsBlock(one)));
   return { tag: "p", children: inline(lines.map((one) => one.trim()).join(" ")) };
@@ -209,5 +228,27 @@ export function parse(text) {
   return blocks(clean.split("\n"), 0);
 }
 
-export const TAGS = new Set(["p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "pre", "code", "em",
-  "strong", "a", "span", "hr", "blockquote", "table", "thead", "tbody", "tr", "th", "td"]);
+export const TAGS = new Set([
+  "p",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "ul",
+  "ol",
+  "li",
+  "pre",
+  "code",
+  "em",
+  "strong",
+  "a",
+  "span",
+  "hr",
+  "blockquote",
+  "table",
+  "thead",
+  "tbody",
+  "tr",
+  "th",
+  "td",
+]);

@@ -11,6 +11,9 @@ export function sums(text) {
     const value = Number(found[2]);
     if (Number.isFinite(value)) families.set(found[1], (families.get(found[1]) ?? 0) + value);
   }
-  return [...families].map(([name, value]) => (
-    { name, value, help: help.get(name) ?? help.get(name.replace(/_count$/, "")) ?? "" }));
+  return [...families].map(([name, value]) => ({
+    name,
+    value,
+    help: help.get(name) ?? help.get(name.replace(/_count$/, "")) ?? "",
+  }));
 }

@@ -7,25 +7,47 @@ import { useSession } from "./session.js";
 
 export function Hash({ of, link }) {
   if (!of) return null;
-  const text = <code class="hash" title={of}>{short(of)}</code>;
-  return link ? <a href={link} aria-label={`${link.includes("receipt") ? "receipt " : ""}${of}`}>{text}</a> : text;
+  const text = (
+    <code class="hash" title={of}>
+      {short(of)}
+    </code>
+  );
+  return link ? <a href={link}>{text}</a> : text;
 }
 
 /** Says what has to be said of a list that is not there. */
 export function Answer({ of, children, empty = "Nothing here yet." }) {
   const { token } = useSession();
-  if (of.data === undefined && !of.error) return <p role="status" class="quiet">Loading…</p>;
+  if (of.data === undefined && !of.error)
+    return (
+      <p role="status" class="quiet">
+        Loading…
+      </p>
+    );
   const isRefused = of.error?.status === 401 || of.error?.status === 403;
   const note = of.error && !(of.error.status === 401) && <Problem error={of.error} />;
   if (of.data === undefined) {
-    return isRefused && !token
-      ? <p class="notice">Sign in to see this: type a token at the top of the page.</p> : note;
+    return isRefused && !token ? (
+      <p class="notice">Sign in to see this: type a token at the top of the page.</p>
+    ) : (
+      note
+    );
   }
   const isEmpty = Array.isArray(of.data) && of.data.length === 0;
-  return <>{note}{isEmpty ? <p class="quiet">{empty}</p> : children(of.data)}</>;
+  return (
+    <>
+      {note}
+      {isEmpty ? <p class="quiet">{empty}</p> : children(of.data)}
+    </>
+  );
 }
 
-export const Problem = ({ error }) => error && <p role="alert" class="notice bad">{error.message}</p>;
+export const Problem = ({ error }) =>
+  error && (
+    <p role="alert" class="notice bad">
+      {error.message}
+    </p>
+  );
 
 /** A table that scrolls by itself on a narrow screen. `columns`: [[title, cell(row), isNumber]]. */
 export function Table({ rows, columns, label }) {
@@ -34,11 +56,21 @@ export function Table({ rows, columns, label }) {
       <table>
         <caption class="hidden">{label}</caption>
         <thead>
-          <tr>{columns.map(([title, , isNumber]) => <th scope="col" class={isNumber ? "n" : ""}>{title}</th>)}</tr>
+          <tr>
+            {columns.map(([title, , isNumber]) => (
+              <th scope="col" class={isNumber ? "n" : ""}>
+                {title}
+              </th>
+            ))}
+          </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr>{columns.map(([, cell, isNumber]) => <td class={isNumber ? "n" : ""}>{cell(row)}</td>)}</tr>
+            <tr>
+              {columns.map(([, cell, isNumber]) => (
+                <td class={isNumber ? "n" : ""}>{cell(row)}</td>
+              ))}
+            </tr>
           ))}
         </tbody>
       </table>
@@ -49,8 +81,16 @@ export function Table({ rows, columns, label }) {
 /** Names and values. */
 export const Facts = ({ of }) => (
   <dl class="facts">
-    {of.filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false)
-      .map(([name, value]) => <div><dt>{name}</dt><dd>{value}</dd></div>)}
+    {of
+      .filter(
+        ([, value]) => value !== "" && value !== null && value !== undefined && value !== false,
+      )
+      .map(([name, value]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
   </dl>
 );
 
@@ -67,9 +107,15 @@ export function Command({ text }) {
   };
   return (
     <div class="command">
-      <pre tabIndex={0}><code>{text}</code></pre>
-      <button type="button" onClick={copy} aria-label={`copy: ${text}`}>copy</button>
-      <span role="status" class="quiet">{done}</span>
+      <pre tabIndex={0}>
+        <code>{text}</code>
+      </pre>
+      <button type="button" onClick={copy} aria-label={`copy: ${text}`}>
+        copy
+      </button>
+      <span role="status" class="quiet">
+        {done}
+      </span>
     </div>
   );
 }
@@ -79,12 +125,25 @@ function node(one, key) {
   const Tag = TAGS.has(one.tag) ? one.tag : "span";
   const children = one.children.map(node);
   if (Tag === "hr") return <hr key={key} />;
-  if (Tag === "pre") return <pre key={key} tabIndex={0}>{children}</pre>;
+  if (Tag === "pre")
+    return (
+      <pre key={key} tabIndex={0}>
+        {children}
+      </pre>
+    );
   if (Tag === "table") {
-    return <div key={key} class="scroll" tabIndex={0} role="region" aria-label="table of the card"><table>{children}</table></div>;
+    return (
+      <div key={key} class="scroll" tabIndex={0} role="region" aria-label="table of the card">
+        <table>{children}</table>
+      </div>
+    );
   }
   if (Tag !== "a") return <Tag key={key}>{children}</Tag>;
-  return <a key={key} href={one.href} rel="noopener noreferrer nofollow" target="_blank">{children}</a>;
+  return (
+    <a key={key} href={one.href} rel="noopener noreferrer nofollow" target="_blank">
+      {children}
+    </a>
+  );
 }
 
 /** A card's text: elements, never HTML. */

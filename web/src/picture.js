@@ -47,14 +47,19 @@ export function resizeBilinear(plane, width, height) {
     const bottom = y.high * plane.width;
     for (const x of columns) {
       const above = between(plane.values[top + x.low], plane.values[top + x.high], x.fraction);
-      const below = between(plane.values[bottom + x.low], plane.values[bottom + x.high], x.fraction);
+      const below = between(
+        plane.values[bottom + x.low],
+        plane.values[bottom + x.high],
+        x.fraction,
+      );
       values[at++] = between(above, below, y.fraction);
     }
   }
   return { width, height, values };
 }
 
-const rounded = (dividend, divisor) => Math.max(1, Math.floor((dividend + Math.floor(divisor / 2)) / divisor));
+const rounded = (dividend, divisor) =>
+  Math.max(1, Math.floor((dividend + Math.floor(divisor / 2)) / divisor));
 
 /** The largest size of the proportions of `shape` that fits into `box`. */
 function fitted(shape, box) {
@@ -86,8 +91,10 @@ function betweenBars(plane, whole) {
   const left = Math.floor((whole.width - plane.width) / 2);
   const top = Math.floor((whole.height - plane.height) / 2);
   for (let y = 0; y < plane.height; ++y) {
-    values.set(plane.values.subarray(y * plane.width, (y + 1) * plane.width),
-      (top + y) * whole.width + left);
+    values.set(
+      plane.values.subarray(y * plane.width, (y + 1) * plane.width),
+      (top + y) * whole.width + left,
+    );
   }
   return { ...whole, values };
 }
@@ -120,14 +127,20 @@ export function ruleOf(card, shape) {
   if (shape.length !== 4) throw new Error(`a picture fills [1,C,H,W] or [1,H,W,C], not [${shape}]`);
   const isPicture = (n) => n === 1 || n === 3 || n < 0;
   const layout = rule.layout || (isPicture(shape[1]) || !isPicture(shape[3]) ? "NCHW" : "NHWC");
-  const [c, h, w] = layout === "NCHW" ? [shape[1], shape[2], shape[3]] : [shape[3], shape[1], shape[2]];
+  const [c, h, w] =
+    layout === "NCHW" ? [shape[1], shape[2], shape[3]] : [shape[3], shape[1], shape[2]];
   const size = rule.size ?? (rule.height ? [rule.height, rule.width] : [0, 0]);
   const asked = rule.colour === "gray" ? 1 : 3;
   const made = {
-    height: h > 0 ? h : size[0], width: w > 0 ? w : size[1], channels: c > 0 ? c : asked, layout,
-    resize: rule.resize || "stretch", bgr: rule.colour === "BGR",
+    height: h > 0 ? h : size[0],
+    width: w > 0 ? w : size[1],
+    channels: c > 0 ? c : asked,
+    layout,
+    resize: rule.resize || "stretch",
+    bgr: rule.colour === "BGR",
   };
-  if (!isPicture(made.channels)) throw new Error(`a picture has 1 or 3 channels, not ${made.channels}`);
+  if (!isPicture(made.channels))
+    throw new Error(`a picture has 1 or 3 channels, not ${made.channels}`);
   if (!(made.height > 0) || !(made.width > 0)) {
     throw new Error("neither the card nor the model says how large its pictures are");
   }
@@ -140,8 +153,10 @@ export function ruleOf(card, shape) {
 export function pictureTensor(picture, rule) {
   const wanted = { width: rule.width, height: rule.height };
   if (rule.resize === "refuse" && !isAlike(picture, wanted)) {
-    throw new Error(`the picture is ${picture.width} x ${picture.height}, the model wants ` +
-      `${wanted.width} x ${wanted.height}: its card has no rule for other proportions`);
+    throw new Error(
+      `the picture is ${picture.width} x ${picture.height}, the model wants ` +
+        `${wanted.width} x ${wanted.height}: its card has no rule for other proportions`,
+    );
   }
   const count = wanted.width * wanted.height;
   const data = new Float32Array(count * rule.channels);
@@ -154,6 +169,7 @@ export function pictureTensor(picture, rule) {
     }
   }
   const { channels, height, width } = rule;
-  const shape = rule.layout === "NCHW" ? [1, channels, height, width] : [1, height, width, channels];
+  const shape =
+    rule.layout === "NCHW" ? [1, channels, height, width] : [1, height, width, channels];
   return { shape, data };
 }

@@ -4,13 +4,16 @@ import { useEffect, useState } from "preact/hooks";
 /** "#/models/a%2Fb?x=1" -> {parts: ["models", "a/b"], query: {x: "1"}}. Pure. */
 export function parseRoute(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
-  const parts = path.split("/").filter(Boolean).map((part) => {
-    try {
-      return decodeURIComponent(part);
-    } catch {
-      return part;
-    }
-  });
+  const parts = path
+    .split("/")
+    .filter(Boolean)
+    .map((part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch {
+        return part;
+      }
+    });
   return { parts, query: Object.fromEntries(new URLSearchParams(query)) };
 }
 

@@ -86,7 +86,8 @@ export function useAnswer(load, inputs, { every = 0 } = {}) {
         // What was there stays: a token that has ended takes nothing away.
         if (!left.signal.aborted) set((before) => ({ data: before.data, error }));
       }
-      if (every && !left.signal.aborted) timer = setTimeout(run, document.hidden ? 5 * every : every);
+      if (every && !left.signal.aborted)
+        timer = setTimeout(run, document.hidden ? 5 * every : every);
     };
     run();
     return () => {

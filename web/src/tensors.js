@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs out of what was typed, and answers read: softmax, the best by name.
 
-const INTEGERS = { INT8: [-128, 127], INT16: [-32768, 32767], INT32: [-(2 ** 31), 2 ** 31 - 1],
-  INT64: [-(2 ** 53), 2 ** 53], UINT8: [0, 255], UINT16: [0, 65535], UINT32: [0, 2 ** 32 - 1],
-  UINT64: [0, 2 ** 53] };
+const INTEGERS = {
+  INT8: [-128, 127],
+  INT16: [-32768, 32767],
+  INT32: [-(2 ** 31), 2 ** 31 - 1],
+  INT64: [-(2 ** 53), 2 ** 53],
+  UINT8: [0, 255],
+  UINT16: [0, 65535],
+  UINT32: [0, 2 ** 32 - 1],
+  UINT64: [0, 2 ** 53],
+};
 export const ELEMENTS_MAX = 1 << 20; // of what is typed or sent as JSON
 
 /** What stands for a declared shape: free dimensions are 1, but the last free one, which follows. */
@@ -26,7 +33,8 @@ function numberOf(text, datatype) {
     return /^(true|1)$/i.test(text);
   }
   const value = Number(text);
-  if (text === "" || !Number.isFinite(value)) throw new Error(`"${text.slice(0, 32)}" is no number`);
+  if (text === "" || !Number.isFinite(value))
+    throw new Error(`"${text.slice(0, 32)}" is no number`);
   const range = INTEGERS[datatype];
   if (range && (!Number.isInteger(value) || value < range[0] || value > range[1])) {
     throw new Error(`"${text.slice(0, 32)}" is no ${datatype}`);
@@ -44,7 +52,10 @@ export function typedInput({ name, datatype, shape }, text) {
   if (datatype === "FP16" || datatype === "BF16") {
     throw new Error(`${name} is ${datatype}, which the page does not send: use the command line`);
   }
-  const parts = text.replace(/[[\]]/g, " ").split(/[\s,;]+/).filter((part) => part !== "");
+  const parts = text
+    .replace(/[[\]]/g, " ")
+    .split(/[\s,;]+/)
+    .filter((part) => part !== "");
   if (parts.length === 0) throw new Error(`${name}: nothing is typed yet`);
   if (parts.length > ELEMENTS_MAX) throw new Error(`${name}: at most ${ELEMENTS_MAX} numbers`);
   try {
@@ -69,11 +80,13 @@ export function best(output, card) {
   if (values.length === 0 || values.some(Number.isNaN)) return [];
   const rules = card?.output ?? {};
   const isMeant = !rules.name || rules.name === output.name;
-  const labels = isMeant ? card?.labels ?? [] : [];
+  const labels = isMeant ? (card?.labels ?? []) : [];
   const shares = isMeant && rules.softmax ? softmax(values) : null;
   const order = values.map((_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
   return order.slice(0, (isMeant && rules.top_k) || 5).map((index) => ({
-    index, value: values[index], label: labels.length === values.length ? labels[index] : null,
+    index,
+    value: values[index],
+    label: labels.length === values.length ? labels[index] : null,
     share: shares ? shares[index] : null,
   }));
 }

@@ -6,7 +6,11 @@ import { ApiError, explore, makeApi, modelPath, waitMs } from "../src/api.js";
 /** A client whose fetch answers by turns, and what it did. */
 function scene(answers, token = "t") {
   const seen = { asked: [], slept: [], gone: [], expired: 0 };
-  const session = { token: () => token, expired: () => seen.expired++, gone: (is) => seen.gone.push(is) };
+  const session = {
+    token: () => token,
+    expired: () => seen.expired++,
+    gone: (is) => seen.gone.push(is),
+  };
   const api = makeApi(session, {
     fetch: async (path, options) => {
       seen.asked.push([options.method, path, options.headers]);
@@ -18,7 +22,8 @@ function scene(answers, token = "t") {
   });
   return { api, seen };
 }
-const json = (value, status = 200, headers = {}) => new Response(JSON.stringify(value), { status, headers });
+const json = (value, status = 200, headers = {}) =>
+  new Response(JSON.stringify(value), { status, headers });
 const away = () => new TypeError("fetch failed");
 
 test("what reads waits for a gateway that is away, longer each time, and says so", async () => {
@@ -31,7 +36,10 @@ test("what reads waits for a gateway that is away, longer each time, and says so
 
 test("what changes something is sent once", async () => {
   const { api, seen } = scene([away(), json({})]);
-  await assert.rejects(api.post("/x", { json: { b: 2 } }), (error) => error instanceof ApiError && error.status === 0);
+  await assert.rejects(
+    api.post("/x", { json: { b: 2 } }),
+    (error) => error instanceof ApiError && error.status === 0,
+  );
   assert.equal(seen.asked.length, 1);
 });
 
@@ -48,7 +56,10 @@ test("a gateway that is busy is asked again after what it says, some times", asy
 test("a token that has ended is told, one that was never shown is not", async () => {
   const refusal = () => json({ error: "no such token", code: "unauthenticated" }, 401);
   const { api, seen } = scene([refusal()]);
-  await assert.rejects(api.get("/x"), (error) => error.status === 401 && error.message === "no such token");
+  await assert.rejects(
+    api.get("/x"),
+    (error) => error.status === 401 && error.message === "no such token",
+  );
   assert.equal(seen.expired, 1);
   assert.equal(seen.asked[0][2].Authorization, "Bearer t");
   const nobody = scene([refusal()], "");
@@ -65,7 +76,8 @@ test("an error that is no JSON still has a line", async () => {
 test("names of models become segments", () => {
   assert.equal(modelPath("alice/digits"), "alice/digits");
   assert.equal(modelPath("a/x y?#"), "a/x%20y%3F%23");
-  for (const bad of ["", "a/", "a/..", "./a", "a/b/c", "../v1"]) assert.throws(() => modelPath(bad), ApiError, bad);
+  for (const bad of ["", "a/", "a/..", "./a", "a/b/c", "../v1"])
+    assert.throws(() => modelPath(bad), ApiError, bad);
 });
 
 test("a gateway without /v1/explore is searched by name", async () => {

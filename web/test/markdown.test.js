@@ -26,7 +26,7 @@ const HOSTILE = [
   "![x](https://evil.example/track.png)",
   "![x](javascript:alert(1))",
   "<a href='javascript:alert(1)'>x</a>",
-  "[a](https://ok.example/\"onmouseover=\"alert(1))",
+  '[a](https://ok.example/"onmouseover="alert(1))',
   "<svg/onload=alert(1)>",
   "| <b>a</b> | b |\n|---|---|\n| <iframe src=//x> | [y](javascript:1) |",
   "```html\n</code></pre><script>alert(1)</script>\n```",
@@ -39,7 +39,10 @@ test("nothing hostile becomes more than text and web links", () => {
     for (const one of nodes(parse(text))) {
       if (typeof one === "string") continue;
       assert.ok(TAGS.has(one.tag), `${text}: ${one.tag}`);
-      assert.deepEqual(Object.keys(one).filter((key) => !["tag", "children", "href"].includes(key)), []);
+      assert.deepEqual(
+        Object.keys(one).filter((key) => !["tag", "children", "href"].includes(key)),
+        [],
+      );
       if (one.tag === "a") assert.match(one.href, /^https?:\/\/[^/@]+\//, text);
       else assert.equal(one.href, undefined);
     }
@@ -56,19 +59,42 @@ test("marks that turn the direction of text, and control characters, are dropped
 
 test("links", () => {
   assert.equal(safeHref("https://a.example/x?y#z"), "https://a.example/x?y#z");
-  for (const bad of ["", "a", "ftp://a", "file:///etc/passwd", "blob:https://a/1", "https://", "http:"]) {
+  for (const bad of [
+    "",
+    "a",
+    "ftp://a",
+    "file:///etc/passwd",
+    "blob:https://a/1",
+    "https://",
+    "http:",
+  ]) {
     assert.equal(safeHref(bad), null, bad);
   }
-  assert.deepEqual(inline("see [the *paper*](https://a.example \"title\")."), ["see ",
-    { tag: "a", href: "https://a.example/", children: ["the ", { tag: "em", children: ["paper"] }] }, "."]);
+  assert.deepEqual(inline('see [the *paper*](https://a.example "title").'), [
+    "see ",
+    {
+      tag: "a",
+      href: "https://a.example/",
+      children: ["the ", { tag: "em", children: ["paper"] }],
+    },
+    ".",
+  ]);
   assert.deepEqual(inline("[x](javascript:alert)"), [{ tag: "span", children: ["x"] }]);
 });
 
 test("blocks of a usual card", () => {
-  const tree = parse("# Title\n\nTwo\nlines, **bold**.\n\n- one\n- two\n  more\n\n1. first\n\n```py\nx = 1\n```\n\n> quoted\n\n---\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n");
-  assert.deepEqual(tree.map((one) => one.tag), ["h3", "p", "ul", "ol", "pre", "blockquote", "hr", "table"]);
+  const tree = parse(
+    "# Title\n\nTwo\nlines, **bold**.\n\n- one\n- two\n  more\n\n1. first\n\n```py\nx = 1\n```\n\n> quoted\n\n---\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n",
+  );
+  assert.deepEqual(
+    tree.map((one) => one.tag),
+    ["h3", "p", "ul", "ol", "pre", "blockquote", "hr", "table"],
+  );
   assert.deepEqual(tree[1].children, ["Two lines, ", { tag: "strong", children: ["bold"] }, "."]);
-  assert.deepEqual(tree[2].children.map((one) => one.children), [["one"], ["two more"]]);
+  assert.deepEqual(
+    tree[2].children.map((one) => one.children),
+    [["one"], ["two more"]],
+  );
   assert.equal(tree[4].children[0].children[0], "x = 1");
   assert.equal(tree[7].children[1].children[0].children[1].children[0], "2");
 });
@@ -81,7 +107,26 @@ test("underscores within words, escapes and lonely marks are text", () => {
 
 test("64 KiB of whatever takes no long time, and ends", () => {
   const begun = Date.now();
-  for (const unit of ["[", "![", "*", "**", "_a", "`", "> ", "- ", "|", "[a](", "\\", "# ", "1. ", "  - a\n", "|-|\n", "```\n", "\n", ">\n- "]) {
+  for (const unit of [
+    "[",
+    "![",
+    "*",
+    "**",
+    "_a",
+    "`",
+    "> ",
+    "- ",
+    "|",
+    "[a](",
+    "\\",
+    "# ",
+    "1. ",
+    "  - a\n",
+    "|-|\n",
+    "```\n",
+    "\n",
+    ">\n- ",
+  ]) {
     parse(unit.repeat(Math.floor(65536 / unit.length)));
   }
   assert.ok(Date.now() - begun < 20_000, `${Date.now() - begun} ms`);

@@ -5,7 +5,12 @@ import test from "node:test";
 import { decodeNetpbm } from "../src/decode.js";
 import { pictureTensor, resizeBilinear, ruleOf } from "../src/picture.js";
 
-const grey = (width, height, values) => ({ width, height, channels: 1, pixels: Uint8Array.from(values) });
+const grey = (width, height, values) => ({
+  width,
+  height,
+  channels: 1,
+  pixels: Uint8Array.from(values),
+});
 
 test("the example's pixels are the file's numbers", () => {
   const picture = decodeNetpbm(readFileSync(new URL("../../examples/three.pgm", import.meta.url)));
@@ -44,7 +49,10 @@ test("layout, order of colours, mean and scale", () => {
   assert.deepEqual(data({}, [1, 3, 1, 1]), [10, 20, 30]);
   assert.deepEqual(data({ colour: "BGR" }, [1, 3, 1, 1]), [30, 20, 10]);
   assert.deepEqual(data({ layout: "NHWC" }, [1, 1, 1, 3]), [10, 20, 30]);
-  assert.deepEqual(data({ scale: 10, mean: [1, 1, 1], std: [0.5, 0.5, 1] }, [1, 3, 1, 1]), [0, 2, 2]);
+  assert.deepEqual(
+    data({ scale: 10, mean: [1, 1, 1], std: [0.5, 0.5, 1] }, [1, 3, 1, 1]),
+    [0, 2, 2],
+  );
   const luma = data({}, [1, 1, 1, 1])[0];
   const f = Math.fround;
   assert.equal(luma, f(f(f(f(0.299) * 10) + f(f(0.587) * 20)) + f(f(0.114) * 30)));
@@ -63,8 +71,18 @@ test("pictures that are none, or are damaged", () => {
   const bytes = (text) => new TextEncoder().encode(text);
   assert.equal(decodeNetpbm(bytes("")), null);
   assert.equal(decodeNetpbm(bytes("<html>")), null);
-  for (const bad of ["P5", "P5 1", "P5 0 1 255\n", "P5 99999999 1 255\n", "P5 2 2 255\nabc", "P2 1 1 255\nx",
-    "P2 1 1 10\n11", "P2 2 2 255\n1 2 3", "P5 1 1 65535\nab", "P6 1 1 255\nab"]) {
+  for (const bad of [
+    "P5",
+    "P5 1",
+    "P5 0 1 255\n",
+    "P5 99999999 1 255\n",
+    "P5 2 2 255\nabc",
+    "P2 1 1 255\nx",
+    "P2 1 1 10\n11",
+    "P2 2 2 255\n1 2 3",
+    "P5 1 1 65535\nab",
+    "P6 1 1 255\nab",
+  ]) {
     assert.throws(() => decodeNetpbm(bytes(bad)), Error, bad);
   }
   const commented = decodeNetpbm(bytes("P2 # a\n#b\n1 2 255\n3\n4"));

@@ -16,9 +16,19 @@ test("free dimensions follow from how much is typed", () => {
 
 test("what is typed becomes numbers, or a line that says what was expected", () => {
   const port = { name: "x", datatype: "FP32", shape: [1, 3] };
-  assert.deepEqual(typedInput(port, "[1, 2.5\n-3e2]"), { name: "x", datatype: "FP32", shape: [1, 3], data: [1, 2.5, -300] });
-  for (const [text, why] of [["", /nothing is typed/], ["1 2", /expected 3/], ["1 2 x", /no number/],
-    ["1 2 Infinity", /no number/], ["1 2 NaN", /no number/]]) {
+  assert.deepEqual(typedInput(port, "[1, 2.5\n-3e2]"), {
+    name: "x",
+    datatype: "FP32",
+    shape: [1, 3],
+    data: [1, 2.5, -300],
+  });
+  for (const [text, why] of [
+    ["", /nothing is typed/],
+    ["1 2", /expected 3/],
+    ["1 2 x", /no number/],
+    ["1 2 Infinity", /no number/],
+    ["1 2 NaN", /no number/],
+  ]) {
     assert.throws(() => typedInput(port, text), why);
   }
   const byte = { name: "b", datatype: "UINT8", shape: [-1] };
@@ -28,14 +38,20 @@ test("what is typed becomes numbers, or a line that says what was expected", () 
   const text = { name: "t", datatype: "BYTES", shape: [1] };
   assert.deepEqual(typedInput(text, "a\nb").data, ["a\nb"]);
   assert.deepEqual(typedInput({ ...text, shape: [-1] }, "a\nb").data, ["a", "b"]);
-  assert.deepEqual(typedInput({ name: "f", datatype: "BOOL", shape: [2] }, "true 0").data, [true, false]);
+  assert.deepEqual(typedInput({ name: "f", datatype: "BOOL", shape: [2] }, "true 0").data, [
+    true,
+    false,
+  ]);
 });
 
 test("the best by name, with shares where the card asks for them", () => {
   const output = { name: "logits", data: [1, 3, 2] };
   const card = { labels: ["a", "b", "c"], output: { name: "logits", softmax: true, top_k: 2 } };
   const rows = best(output, card);
-  assert.deepEqual(rows.map((row) => row.label), ["b", "c"]);
+  assert.deepEqual(
+    rows.map((row) => row.label),
+    ["b", "c"],
+  );
   assert.ok(Math.abs(rows[0].share - 0.6652) < 1e-3);
   assert.ok(Math.abs(softmax([1000, 1001])[1] - 0.731) < 1e-3, "no overflow");
   assert.equal(best(output, { labels: ["a"] })[0].label, null, "labels of another number are none");
@@ -45,8 +61,13 @@ test("the best by name, with shares where the card asks for them", () => {
 });
 
 test("figures of Prometheus are summed by family", () => {
-  const rows = sums('# HELP a_total Answers\n# TYPE a_total counter\na_total{x="1"} 2\na_total{x="}"} 3\nb_bucket{le="1"} 9\nb_sum 7\nb_count 4\nbroken\n');
-  assert.deepEqual(rows, [{ name: "a_total", value: 5, help: "Answers" }, { name: "b_count", value: 4, help: "" }]);
+  const rows = sums(
+    '# HELP a_total Answers\n# TYPE a_total counter\na_total{x="1"} 2\na_total{x="}"} 3\nb_bucket{le="1"} 9\nb_sum 7\nb_count 4\nbroken\n',
+  );
+  assert.deepEqual(rows, [
+    { name: "a_total", value: 5, help: "Answers" },
+    { name: "b_count", value: 4, help: "" },
+  ]);
 });
 
 test("formats", () => {

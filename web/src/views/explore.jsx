@@ -7,9 +7,17 @@ import { to } from "../route.js";
 import { api, useAnswer } from "../session.js";
 
 const MODALITIES = ["image", "text", "audio", "tabular", "other"];
-const TASKS = ["image-classification", "object-detection", "image-segmentation", "text-classification",
-  "text-generation", "feature-extraction", "tabular-classification", "tabular-regression",
-  "audio-classification"];
+const TASKS = [
+  "image-classification",
+  "object-detection",
+  "image-segmentation",
+  "text-classification",
+  "text-generation",
+  "feature-extraction",
+  "tabular-classification",
+  "tabular-regression",
+  "audio-classification",
+];
 
 /** What is typed, once nobody types any more. */
 function useSettled(value) {
@@ -22,11 +30,19 @@ function useSettled(value) {
 }
 
 function One({ model }) {
-  const facts = [model.task, model.modality, model.license, bytes(model.bytes),
-    model.served ? `${number(model.served)} answers` : "", model.private ? "private" : ""];
+  const facts = [
+    model.task,
+    model.modality,
+    model.license,
+    bytes(model.bytes),
+    model.served ? `${number(model.served)} answers` : "",
+    model.private ? "private" : "",
+  ];
   return (
     <li class="box">
-      <h2><a href={to("models", ...model.name.split("/"))}>{model.name}</a></h2>
+      <h2>
+        <a href={to("models", ...model.name.split("/"))}>{model.name}</a>
+      </h2>
       {model.summary && <p>{model.summary}</p>}
       <p class="quiet">{facts.filter(Boolean).join(" · ")}</p>
       <p class="quiet">{model.inputs.map((port) => `${port.name}: ${shape(port)}`).join("; ")}</p>
@@ -35,13 +51,21 @@ function One({ model }) {
 }
 
 export function Explore({ query: asked = {} }) {
-  const [wanted, want] = useState({ query: asked.query ?? "", task: "", modality: "", sort: "name" });
+  const [wanted, want] = useState({
+    query: asked.query ?? "",
+    task: "",
+    modality: "",
+    sort: "name",
+  });
   const settled = useSettled(wanted);
   const [more, add] = useState([]);
-  const found = useAnswer((options) => {
-    add([]);
-    return explore(api, settled, options);
-  }, [JSON.stringify(settled)]);
+  const found = useAnswer(
+    (options) => {
+      add([]);
+      return explore(api, settled, options);
+    },
+    [JSON.stringify(settled)],
+  );
   const set = (name) => (event) => want({ ...wanted, [name]: event.currentTarget.value });
   const last = more.at(-1) ?? found.data;
   const models = [found.data, ...more].flatMap((page) => page?.models ?? []);
@@ -53,24 +77,54 @@ export function Explore({ query: asked = {} }) {
     <>
       <h1>Models</h1>
       <form class="search" role="search" onSubmit={(event) => event.preventDefault()}>
-        <label>Words <input type="search" value={wanted.query} onInput={set("query")} /></label>
-        <label>Task <input list="tasks" value={wanted.task} onInput={set("task")} /></label>
-        <datalist id="tasks">{TASKS.map((one) => <option value={one} />)}</datalist>
-        <label>Modality <select value={wanted.modality} onChange={set("modality")}>
-          <option value="">any</option>{MODALITIES.map((one) => <option>{one}</option>)}
-        </select></label>
-        <label>Order <select value={wanted.sort} onChange={set("sort")}>
-          <option value="name">by name</option><option value="newest">newest</option>
-          <option value="used">most used</option>
-        </select></label>
+        <label>
+          Words <input type="search" value={wanted.query} onInput={set("query")} />
+        </label>
+        <label>
+          Task <input list="tasks" value={wanted.task} onInput={set("task")} />
+        </label>
+        <datalist id="tasks">
+          {TASKS.map((one) => (
+            <option value={one} />
+          ))}
+        </datalist>
+        <label>
+          Modality{" "}
+          <select value={wanted.modality} onChange={set("modality")}>
+            <option value="">any</option>
+            {MODALITIES.map((one) => (
+              <option>{one}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Order{" "}
+          <select value={wanted.sort} onChange={set("sort")}>
+            <option value="name">by name</option>
+            <option value="newest">newest</option>
+            <option value="used">most used</option>
+          </select>
+        </label>
       </form>
-      <Answer of={found}>{() => (
-        <>
-          <p role="status" class="quiet">{models.length} shown{last?.plain && " (this gateway knows no cards: by name alone)"}</p>
-          <ul class="boxes">{models.map((model) => <One key={model.name} model={model} />)}</ul>
-          {last?.next && <button type="button" onClick={next}>More</button>}
-        </>
-      )}</Answer>
+      <Answer of={found}>
+        {() => (
+          <>
+            <p role="status" class="quiet">
+              {models.length} shown{last?.plain && " (this gateway knows no cards: by name alone)"}
+            </p>
+            <ul class="boxes">
+              {models.map((model) => (
+                <One key={model.name} model={model} />
+              ))}
+            </ul>
+            {last?.next && (
+              <button type="button" onClick={next}>
+                More
+              </button>
+            )}
+          </>
+        )}
+      </Answer>
     </>
   );
 }

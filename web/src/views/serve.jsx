@@ -12,20 +12,41 @@ export default function Serve() {
     <>
       <h1>Serve with your machine</h1>
       <ol class="steps">
-        <li><h2>Install</h2>
+        <li>
+          <h2>Install</h2>
           <p>On Debian 12, with the package that this gateway's operator gives you:</p>
-          <Command text="sudo apt install ./commensal_*.deb" /></li>
-        <li><h2>Connect</h2>
-          <p>The provider dials out: no port of yours is opened. {key === "0x…" && "Sign in to see the gateway's key."}{" "}
-            The port is 8090 unless the operator says otherwise.</p>
-          <Command text={`commensal provider --gateway ${location.hostname}:8090 --gateway-key ${key}`} />
-          {hasStake && <p>It locks a stake of at least {terms.stake_min}{terms.test_money && ", of test money that newcomers on loopback are given"}.</p>}
+          <Command text="sudo apt install ./commensal_*.deb" />
         </li>
-        <li><h2>Watch</h2>
-          <p>What it serves and earns is under <a href="#/providers">Providers</a>, by its address; tickets that won are paid by themselves.</p>
-          <Command text="commensal tickets" /></li>
+        <li>
+          <h2>Connect</h2>
+          <p>
+            The provider dials out: no port of yours is opened.{" "}
+            {key === "0x…" && "Sign in to see the gateway's key."} The port is 8090 unless the
+            operator says otherwise.
+          </p>
+          <Command
+            text={`commensal provider --gateway ${location.hostname}:8090 --gateway-key ${key}`}
+          />
+          {hasStake && (
+            <p>
+              It locks a stake of at least {terms.stake_min}
+              {terms.test_money && ", of test money that newcomers on loopback are given"}.
+            </p>
+          )}
+        </li>
+        <li>
+          <h2>Watch</h2>
+          <p>
+            What it serves and earns is under <a href="#/providers">Providers</a>, by its address;
+            tickets that won are paid by themselves.
+          </p>
+          <Command text="commensal tickets" />
+        </li>
       </ol>
-      <p class="quiet">Beside work of your own a governor slows the guest so that the host comes first: <code>commensal provider --help</code> has its options.</p>
+      <p class="quiet">
+        Beside work of your own a governor slows the guest so that the host comes first:{" "}
+        <code>commensal provider --help</code> has its options.
+      </p>
     </>
   );
 }

@@ -32,10 +32,17 @@ function Input({ port, card, value, onChange }) {
     try {
       const { picture, exact } = await decodePicture(file);
       const { shape: made, data } = pictureTensor(picture, rule);
-      onChange({ picture: { name: port.name, datatype: "FP32", shape: made, data: Array.from(data) } });
+      onChange({
+        picture: { name: port.name, datatype: "FP32", shape: made, data: Array.from(data) },
+      });
       fail(null);
-      say(`${picture.width} x ${picture.height}, made ${made.join(" x ")}${exact
-        ? ", as the command line makes it" : "; this browser decoded it, the command line may differ in last bits"}`);
+      say(
+        `${picture.width} x ${picture.height}, made ${made.join(" x ")}${
+          exact
+            ? ", as the command line makes it"
+            : "; this browser decoded it, the command line may differ in last bits"
+        }`,
+      );
     } catch (failed) {
       onChange({ picture: null });
       say("");
@@ -44,14 +51,35 @@ function Input({ port, card, value, onChange }) {
   };
   return (
     <fieldset>
-      <legend><code>{port.name}</code> <span class="quiet">{shape(port)}</span></legend>
-      {rule && <label for={`${id}-file`}>Picture <input id={`${id}-file`} type="file"
-        accept="image/*,.pgm,.ppm" onChange={choose} /></label>}
-      {note && <p class="quiet" role="status">{note}</p>}
+      <legend>
+        <code>{port.name}</code> <span class="quiet">{shape(port)}</span>
+      </legend>
+      {rule && (
+        <label for={`${id}-file`}>
+          Picture{" "}
+          <input id={`${id}-file`} type="file" accept="image/*,.pgm,.ppm" onChange={choose} />
+        </label>
+      )}
+      {note && (
+        <p class="quiet" role="status">
+          {note}
+        </p>
+      )}
       <Problem error={error} />
-      <label for={id}>{port.datatype === "BYTES" ? "Text" : rule ? "or its numbers" : "Numbers, with spaces or commas between"}</label>
-      <textarea id={id} rows={port.datatype === "BYTES" ? 4 : 3} spellcheck={false} value={value.text}
-        onInput={(event) => onChange({ text: event.currentTarget.value, picture: null })} />
+      <label for={id}>
+        {port.datatype === "BYTES"
+          ? "Text"
+          : rule
+            ? "or its numbers"
+            : "Numbers, with spaces or commas between"}
+      </label>
+      <textarea
+        id={id}
+        rows={port.datatype === "BYTES" ? 4 : 3}
+        spellcheck={false}
+        value={value.text}
+        onInput={(event) => onChange({ text: event.currentTarget.value, picture: null })}
+      />
     </fieldset>
   );
 }
@@ -76,11 +104,18 @@ function Answered({ answer, card }) {
     <div id="answer">
       {answer.outputs.map((output) => (
         <section aria-label={`output ${output.name}`}>
-          <h3><code>{output.name}</code> <span class="quiet">{shape(output)}</span></h3>
+          <h3>
+            <code>{output.name}</code> <span class="quiet">{shape(output)}</span>
+          </h3>
           <Output output={output} card={card} />
         </section>
       ))}
-      {receipt && <p>By provider <code>{provider}</code>. <a href={to("receipts", receipt)}>Its receipt: check this answer</a></p>}
+      {receipt && (
+        <p>
+          By provider <code>{provider}</code>.{" "}
+          <a href={to("receipts", receipt)}>Its receipt: check this answer</a>
+        </p>
+      )}
     </div>
   );
 }
@@ -94,7 +129,9 @@ export function Try({ model, card }) {
     event.preventDefault();
     set({ busy: true });
     try {
-      const inputs = model.inputs.map((port) => valueOf(port).picture ?? typedInput(port, valueOf(port).text));
+      const inputs = model.inputs.map(
+        (port) => valueOf(port).picture ?? typedInput(port, valueOf(port).text),
+      );
       const path = `/v2/models/${modelPath(model.name)}/versions/${model.version}/infer`;
       set({ answer: await api.post(path, { json: { inputs } }) });
     } catch (error) {
@@ -105,11 +142,26 @@ export function Try({ model, card }) {
     <form onSubmit={run}>
       {card.example?.text && <p class="quiet">{card.example.text}</p>}
       {model.inputs.map((port) => (
-        <Input port={port} card={card} value={valueOf(port)}
-          onChange={(changed) => type((all) => ({ ...all, [port.name]: { text: "", picture: null, ...all[port.name], ...changed } }))} />
+        <Input
+          port={port}
+          card={card}
+          value={valueOf(port)}
+          onChange={(changed) =>
+            type((all) => ({
+              ...all,
+              [port.name]: { text: "", picture: null, ...all[port.name], ...changed },
+            }))
+          }
+        />
       ))}
-      <button type="submit" class="main" disabled={state.busy}>Ask</button>
-      {!token && <p class="quiet">An answer needs a token: sign in at the top (unless this gateway serves everybody).</p>}
+      <button type="submit" class="main" disabled={state.busy}>
+        Ask
+      </button>
+      {!token && (
+        <p class="quiet">
+          An answer needs a token: sign in at the top (unless this gateway serves everybody).
+        </p>
+      )}
       <div aria-live="polite">
         {state.busy && <p class="quiet">A provider computes…</p>}
         <Problem error={state.error} />

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gateway that shows the page, and a provider, on loopback, as their users run them; and Debian's
+// chromium in front of it.
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const PROGRAM = process.env.COMMENSAL_PROGRAM;
+const PAGE = process.env.COMMENSAL_PAGE ?? path.join(ROOT, "build/page");
+const DEPTH = ["--hash-chain-depth", "10"]; // a new chain is made in no time
+
+function cleanEnvironment(more) {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("COMMENSAL_"));
+  return { ...Object.fromEntries(kept), ...more };
+}
+
+/** The first line that `child` prints, as JSON. */
+function firstLine(child, log) {
+  return new Promise((done, fail) => {
+    let text = "";
+    child.stdout.on("data", (piece) => {
+      text += piece;
+      if (text.includes("\n")) done(JSON.parse(text.split("\n")[0]));
+    });
+    child.on("exit", () => fail(new Error(readFileSync(log, "utf8"))));
+  });
+}
+
+export class System {
+  folder = mkdtempSync(path.join(tmpdir(), "commensal-page-"));
+  #running = {};
+
+  async #start(name, ...words) {
+    const log = path.join(this.folder, `${name}.log`);
+    const child = spawn(PROGRAM, [name, ...words, ...DEPTH, "--json"], {
+      stdio: ["ignore", "pipe", openSync(log, "a")],
+      env: cleanEnvironment({ HOME: this.folder }),
+    });
+    this.#running[name] = child;
+    return firstLine(child, log);
+  }
+
+  async startGateway(http = "127.0.0.1:0", providers = "127.0.0.1:0") {
+    const said = await this.#start(
+      "gateway",
+      "--http",
+      http,
+      "--grpc",
+      "off",
+      "--providers",
+      providers,
+      "--data-dir",
+      path.join(this.folder, "gateway"),
+      "--page",
+      PAGE,
+    );
+    this.url = said.http;
+    this.providers = `127.0.0.1:${said.provider_port}`;
+    this.operator = readFileSync(said.operator_token_file, "utf8").trim();
+  }
+
+  async start() {
+    await this.startGateway();
+    await this.#start(
+      "provider",
+      "--gateway",
+      this.providers,
+      "--data-dir",
+      path.join(this.folder, "provider"),
+    );
+    this.alice = JSON.parse(
+      this.run(["account", "create", "alice", "--json"], this.operator),
+    ).token;
+    this.run(["push", path.join(ROOT, "models/digits/digits.onnx")], this.alice);
+    for (let tries = 0; tries < 600; ++tries) {
+      if ((await fetch(`${this.url}/v2/health/ready`)).ok) return;
+      await new Promise((done) => setTimeout(done, 100));
+    }
+    throw new Error("no provider came");
+  }
+
+  /** What a command prints, which has to succeed. */
+  run(words, token) {
+    return execFileSync(PROGRAM, words, {
+      encoding: "utf8",
+      env: cleanEnvironment({
+        HOME: this.folder,
+        COMMENSAL_GATEWAY: this.url,
+        COMMENSAL_TOKEN: token,
+      }),
+    });
+  }
+
+  async call(method, target, token, body) {
+    const response = await fetch(this.url + target, {
+      method,
+      body: body && JSON.stringify(body),
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    return { status: response.status, json: await response.json() };
+  }
+
+  async killGateway() {
+    const child = this.#running.gateway;
+    const ended = new Promise((done) => child.on("exit", done));
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  close() {
+    for (const child of Object.values(this.#running)) child.kill("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export function launch(...more) {
+  return chromium.launch({
+    executablePath: process.env.COMMENSAL_CHROMIUM ?? "/usr/bin/chromium",
+    args: [...(process.getuid() === 0 ? ["--no-sandbox"] : []), "--disable-gpu", ...more],
+  });
+}
+
+// What an older gateway may not have, and what a browser then writes on its console by itself.
+const MAY_LACK = /\/(card|speed|explore\?.*)$|\/v1\/cases\//;
+
+/**
+ * A tab at `place`, with `token` signed in; `faults` collects what a console or the policy has to
+ * complain about.
+ */
+export async function open(
+  browser,
+  system,
+  { place = "#/models", token = "", init, ...options } = {},
+) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const faults = [];
+  page.on("pageerror", (error) => faults.push(`uncaught: ${error.message}`));
+  page.on("console", (message) => {
+    const { url } = message.location();
+    const isLack = message.text().startsWith("Failed to load resource") && MAY_LACK.test(url);
+    if (message.type() === "error" && !isLack) faults.push(`${message.text()} ${url}`);
+  });
+  await page.addInitScript(() =>
+    addEventListener("securitypolicyviolation", (event) =>
+      console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`),
+    ),
+  );
+  if (token)
+    await page.addInitScript((kept) => sessionStorage.setItem("commensal.token", kept), token);
+  if (init) await page.addInitScript(init);
+  await page.goto(`${system.url}/${place}`);
+  await page.waitForSelector("h1");
+  return { page, faults, close: () => context.close() };
+}
