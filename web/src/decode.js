@@ -57,6 +57,26 @@ export function decodeNetpbm(bytes) {
 }
 
 const isPng = (bytes) => bytes[0] === 0x89 && bytes[1] === 0x50 && bytes[2] === 0x4e;
+// Of the header chunk, which comes first: depth at 24, type of colour at 25 (0 and 4 are grey).
+const isDeepPng = (bytes) => bytes[24] > 8;
+const isGreyPng = (bytes) => bytes[25] === 0 || bytes[25] === 4;
+
+/** RGBA of a bitmap, transparency laid over black; whether there was any. */
+function pixelsOf(bitmap) {
+  const { width, height } = bitmap;
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [width, height];
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  context.drawImage(bitmap, 0, 0);
+  const { data } = context.getImageData(0, 0, width, height);
+  let isClear = false;
+  for (let i = 3; i < data.length && !isClear; i += 4) isClear = data[i] !== 255;
+  if (!isClear) return { data, isClear };
+  context.globalCompositeOperation = "destination-over";
+  context.fillStyle = "#000";
+  context.fillRect(0, 0, width, height);
+  return { data: context.getImageData(0, 0, width, height).data, isClear };
+}
 
 /**
  * {picture, exact}: `exact` where its pixels are surely those that the command line reads (a JPEG's
@@ -80,13 +100,7 @@ export async function decodePicture(file) {
   const { width, height } = bitmap;
   if (width * height > PIXELS_MAX)
     throw new Error(`a picture of ${width} x ${height} is too large`);
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [width, height];
-  const context = canvas.getContext("2d", { willReadFrequently: true });
-  context.fillStyle = "#000";
-  context.fillRect(0, 0, width, height); // transparency is laid over black
-  context.drawImage(bitmap, 0, 0);
-  const { data } = context.getImageData(0, 0, width, height);
+  const { data, isClear } = pixelsOf(bitmap);
   let isGrey = true;
   const pixels = new Uint8Array(width * height * 3);
   for (let i = 0, at = 0; i < data.length; i += 4) {
@@ -95,9 +109,10 @@ export async function decodePicture(file) {
     pixels[at++] = data[i + 1];
     pixels[at++] = data[i + 2];
   }
-  // Luma of grey in binary32 may miss the grey itself: such a picture has one channel.
-  const picture = isGrey
+  // A grey file has one channel; a coloured one has three, whatever it shows.
+  const hasOne = isPng(bytes) ? isGreyPng(bytes) : isGrey;
+  const picture = hasOne
     ? { width, height, channels: 1, pixels: pixels.filter((_, i) => i % 3 === 0) }
     : { width, height, channels: 3, pixels };
-  return { picture, exact: isPng(bytes) };
+  return { picture, exact: isPng(bytes) && !isDeepPng(bytes) && !isClear };
 }
