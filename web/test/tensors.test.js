@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { sums } from "../src/metrics.js";
 import { best, shapeFor, softmax, typedInput } from "../src/tensors.js";
+import { firstElements } from "../src/elements.js";
 import * as format from "../src/format.js";
 
 test("free dimensions follow from how much is typed", () => {
@@ -77,4 +78,19 @@ test("formats", () => {
   assert.equal(format.time(0), "");
   assert.equal(format.time(1_700_000_000_000), "2023-11-14 22:13:20 UTC");
   assert.equal(format.short("0x174512B8D34C4Dc52275098B639Af9973a99386C"), "0x174512B8…99386C");
+});
+
+test("elements, with their bits", () => {
+  const of = (oip, array) => firstElements({ oip, elements: new Uint8Array(array.buffer) }, 2);
+  assert.deepEqual(of("FP32", Float32Array.of(1.5, -2, 9)), [
+    { index: 0, value: 1.5, bits: "3fc00000" },
+    { index: 1, value: -2, bits: "c0000000" },
+  ]);
+  assert.equal(of("INT64", BigInt64Array.of(-1n))[0].value, -1n);
+  assert.deepEqual(
+    of("FP16", Uint16Array.of(0x3c00, 0xfc00)).map((one) => one.value),
+    [1, -Infinity],
+  );
+  assert.equal(of("BF16", Uint16Array.of(0x3fc0))[0].value, 1.5);
+  assert.deepEqual(of("BYTES", Uint8Array.of(1)), []);
 });

@@ -3,70 +3,94 @@
 import { useState } from "preact/hooks";
 import { getOrNull, modelPath } from "../api.js";
 import { NotInThisBuild, checkReceipt, computeAgain } from "../checks.js";
-import { amount, number, time } from "../format.js";
+import { firstElements } from "../elements.js";
+import { amount, time } from "../format.js";
 import { Answer, Command, Facts, Hash, Table } from "../parts.jsx";
 import { to } from "../route.js";
 import { api, useAnswer } from "../session.js";
 
-const hexOf = (value) =>
-  value instanceof Uint8Array
-    ? Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join("")
-    : String(value ?? "");
+/** The signed bytes of a receipt, which alone are checked: nothing else of what the gateway tells. */
+const signedBytes = ({ receipt }) =>
+  Uint8Array.from(receipt?.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
-/** Tensors as the checks found them in the opening. */
+const SHOWN = 256; // elements of a tensor
+
+/** Tensors as they were signed, down to the bits of their elements. */
 function Tensors({ of, label }) {
-  const list = Array.isArray(of)
-    ? of
-    : Object.entries(of ?? {}).map(([name, one]) => ({ name, ...one }));
-  if (list.length === 0) return null;
-  const first = (one) =>
-    Array.from(one.values ?? one.data ?? [])
-      .slice(0, 12)
-      .map((x) => number(Number(x)));
-  return (
-    <Table
-      label={label}
-      rows={list}
-      columns={[
-        ["name", (one) => <code>{one.name}</code>],
-        [
-          "shape",
-          (one) =>
-            `${one.datatype ?? one.dtype ?? ""} [${(one.shape ?? one.dims ?? []).join(", ")}]`,
-        ],
-        ["first elements", (one) => first(one).join(" ")],
-      ]}
-    />
-  );
+  return (of ?? []).map((one) => {
+    const rows = firstElements(one, SHOWN);
+    const title = `${label} ${one.name}: ${one.oip} [${one.shape.join(", ")}]`;
+    return (
+      <details>
+        <summary>{title}</summary>
+        {rows.length === 0 ? (
+          <p class="quiet">{one.elements.length} bytes, not shown here.</p>
+        ) : (
+          <Table
+            label={title}
+            rows={rows}
+            columns={[
+              ["element", (row) => row.index, true],
+              ["value", (row) => String(row.value), true],
+              ["bits", (row) => <code>{row.bits}</code>],
+            ]}
+          />
+        )}
+      </details>
+    );
+  });
 }
 
+// [class, mark, words] of all checks together: only what this browser has looked at is right.
+const VERDICTS = {
+  right: [
+    "good",
+    "✓",
+    "Checked in this browser: signatures, order and hashes fit what was delivered.",
+  ],
+  wrong: [
+    "bad",
+    "✗",
+    "Something does not fit: see below. Keep this receipt: an accusation is made of it.",
+  ],
+  unknown: [
+    "",
+    "?",
+    "Not everything could be looked at: see below. That says nothing about the answer.",
+  ],
+};
+const verdictOf = ({ checks }) => {
+  if (checks.some((check) => check.ok === false)) return VERDICTS.wrong;
+  return checks.length > 0 && checks.every((check) => check.ok === true)
+    ? VERDICTS.right
+    : VERDICTS.unknown;
+};
+
 function Checks({ found }) {
-  const isRight = found.checks.length > 0 && found.checks.every((check) => check.ok);
+  const [kind, mark, words] = verdictOf(found);
   return (
     <>
-      <p class={`notice ${isRight ? "good" : "bad"}`} role="status" id="verdict">
-        {isRight
-          ? "✓ Checked in this browser: signatures, order and hashes fit what was delivered."
-          : "✗ Something does not fit: see below. Keep this receipt, it is what an accusation is made of."}
+      <p class={`notice ${kind}`} role="status" id="verdict">
+        {mark} {words}
       </p>
       <ul class="checks">
-        {found.checks.map((check) => (
-          <li class={check.ok ? "good" : "bad"}>
+        {found.checks.map(({ name, ok, detail }) => (
+          <li class={ok ? "good" : ok === false ? "bad" : ""}>
             <strong>
-              {check.ok ? "✓" : "✗"} {check.name}
+              {ok ? "✓" : ok === false ? "✗" : "?"} {name}
             </strong>{" "}
-            <span class="breaks">{check.detail}</span>
+            <span class="breaks">{detail}</span>
           </li>
         ))}
       </ul>
       <Facts
         of={[
-          ["provider (by its signature)", <code class="breaks">{hexOf(found.provider)}</code>],
-          ["gateway (by its signature)", <code class="breaks">{hexOf(found.gateway)}</code>],
-        ]}
+          ["provider, of the receipt that was checked", found.provider],
+          ["gateway, likewise", found.gateway],
+        ].map(([name, value]) => [name, value && <code class="breaks">{value}</code>])}
       />
-      <Tensors of={found.inputs} label="inputs in the opening" />
-      <Tensors of={found.outputs} label="outputs in the opening" />
+      <Tensors of={found.inputs} label="input" />
+      <Tensors of={found.outputs} label="output" />
     </>
   );
 }
@@ -104,7 +128,8 @@ function Failure({ error }) {
 function Check({ receipt }) {
   const path = `/v1/models/${modelPath(receipt.model)}/versions/${receipt.version}`;
   const load = async () => ({
-    receipt,
+    id: receipt.id,
+    receipt: signedBytes(receipt),
     opening: await api.get(`/v1/receipts/${receipt.id}/opening`, { bytes: true }),
     model: await getOrNull(api, path),
   });

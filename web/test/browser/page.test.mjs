@@ -98,6 +98,37 @@ test("the digit network reads a three, and the answer has a receipt", async () =
   await tab.close();
 });
 
+test("an opening that was changed is found out, one that did not come is no fraud", async () => {
+  const tab = await open(browser, system, { token: system.alice });
+  const receipt = await askDigits(tab.page);
+  const opening = `**/v1${receipt.slice(1)}/opening`;
+  const check = async () => {
+    await tab.page.goto(`${system.url}/#/receipts`);
+    await tab.page.goto(`${system.url}/${receipt}`);
+    await tab.page.getByRole("button", { name: "Check signatures" }).click();
+    await tab.page.waitForSelector("#verdict, [role=alert]");
+    return tab.page.textContent("#verdict, [role=alert]");
+  };
+  await tab.page.route(opening, (route) =>
+    route.fulfill({ status: 500, json: { error: "no disk" } }),
+  );
+  assert.match(await check(), /Not checked.*(no disk.*That says nothing|this build of the page)/);
+  await tab.page.unroute(opening);
+  await tab.page.route(opening, async (route) => {
+    const response = await route.fetch();
+    const body = await response.body();
+    body[body.length - 40] ^= 1;
+    await route.fulfill({ response, body });
+  });
+  assert.match(await check(), /✗ Something does not fit|this build of the page/);
+  assert.equal(await tab.page.locator(".notice.good").count(), 0);
+  assert.deepEqual(
+    tab.faults.filter((one) => !one.includes("500")),
+    [],
+  );
+  await tab.close();
+});
+
 for (const colorScheme of ["light", "dark"]) {
   for (const [name, viewport] of [
     ["desktop", { width: 1200, height: 900 }],
