@@ -52,6 +52,15 @@ bool Accusations::concerns(const crypto::Address& provider) const {
   return std::ranges::any_of(due_, [&](const auto& one) { return one.second.accused == provider; });
 }
 
+std::set<core::Digest> Accusations::receipts() const {
+  std::set<core::Digest> all;
+  for (const auto& [subject, due] : due_) all.insert(due.receipt);
+  for (const auto& [key, row] : deps_.bank.state().cases.rows()) {
+    if (is_pending(row.status)) all.insert(receipt_of(row));
+  }
+  return all;
+}
+
 // ---- accusing ---------------------------------------------------------------------------
 
 void Accusations::bring(const ReceiptRecord& record) {

@@ -57,6 +57,8 @@ class Accusations {
   void on_connected(const crypto::Address& provider);
   /// Whether it is accused, or will be: then it is heard, though it gets no work.
   bool concerns(const crypto::Address& provider) const;
+  /// Of which receipts a case is pending, or to be brought, by anybody.
+  std::set<core::Digest> receipts() const;
   /// For who asks: an accused that is no provider, or an accuser; nobody knows whether it is. A
   /// case in which it is its turn, of those that are wanted.
   std::optional<cases::Brief> next(const crypto::Address& party, arbiter::Side side,

@@ -186,6 +186,7 @@ std::string Gateway::why_not_ready(const ModelVersion* model) const {
 Accounts& Gateway::accounts() { return state_->accounts; }
 Quotas& Gateway::quotas() { return state_->quotas; }
 ModelHub& Gateway::hub() { return state_->hub; }
+Uploads& Gateway::uploads() { return state_->uploads; }
 Rollouts& Gateway::rollouts() { return state_->rollouts; }
 core::Result<void> Gateway::State::check_auditor(const crypto::Address& auditor) const {
   const protocol::Amount needed = bank.state().scalars.config.auditor_stake;
@@ -315,6 +316,7 @@ core::Result<void> Gateway::remove_account(const std::string& name) {
     if (left == protocol::Amount() || is_a_gift) continue;
     return refuse(fmt::format("has {} left, {}", to_text(left), protocol::name_of(kind)));
   }
+  COMMENSAL_TRY(uploads().drop_all(name));
   return accounts().remove(name);
 }
 

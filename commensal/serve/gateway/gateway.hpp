@@ -21,6 +21,7 @@
 #include <commensal/serve/gateway/risk_facts.hpp>
 #include <commensal/serve/gateway/rollouts.hpp>
 #include <commensal/serve/gateway/transactions.hpp>
+#include <commensal/serve/gateway/uploads.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/trade/pay/ticket/summary.hpp>
 #include <commensal/verify/rollout/engine_factory.hpp>
@@ -35,7 +36,7 @@ class Auditor;
 class ClaimDesk;
 
 struct GatewayConfig {
-  core::Path folder;                     // state: models/; the store lies beside it
+  core::Path folder;                     // state: models/, uploads/; the store lies beside it
   double audit_probability = 0.1;        // of a full replay, per receipt
   double recheck_probability = 0.1;      // ... again here, of what an auditor elsewhere confirms
   bool outside_auditors = false;         // of answers too: they see the inputs for public models
@@ -163,6 +164,7 @@ class Gateway final : public rpc::GatewayPort {
   /// Answers of any version of the model, rollouts' steps too: those that receipts told of at the
   /// start, and since.
   std::uint64_t served(const std::string& model) const;
+  Uploads& uploads();
   Rollouts& rollouts();
   /// What audits and disputes compute is cancelled, and nothing more of it begins.
   void stop_computing();

@@ -28,6 +28,9 @@ core::Result<void> Gateway::State::resume() {
   COMMENSAL_TRY(audit_policy.open(book, bank.state()));
   COMMENSAL_TRY(rollouts.open());
   accusations.open();
+  COMMENSAL_TRY(uploads.open());
+  COMMENSAL_TRY(hub.find_strays());
+  removals.watch();
   for (const ticket::Record& one : lottery.tickets().open_claims()) {
     const core::Digest receipt = protocol::receipt_id(one.body);
     if (book.contains(receipt)) events.push(event::AuditDue{receipt});

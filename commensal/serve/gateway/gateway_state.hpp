@@ -11,6 +11,7 @@
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/gateway/model_file.hpp>
 #include <commensal/serve/gateway/presence.hpp>
+#include <commensal/serve/gateway/removals.hpp>
 #include <commensal/serve/gateway/reserves.hpp>
 #include <commensal/serve/gateway/test_money.hpp>
 #include <commensal/serve/gateway/withheld.hpp>
@@ -36,6 +37,7 @@ struct Gateway::State {
   ActLog acts;
   Quotas quotas;
   ModelHub hub;
+  Uploads uploads;
   ReceiptBook book;
   const PrivacyAuditors privacy;
   Roster roster;
@@ -65,6 +67,7 @@ struct Gateway::State {
   Auditor auditor;
   Accusations accusations;
   Consequences consequences;
+  Removals removals;
   Doubts doubts;
   std::map<std::string, std::uint64_t> served;  // answers, by model
 
@@ -83,6 +86,7 @@ struct Gateway::State {
         acts(store, w.clock, c.acts_kept_max),
         quotas(c.quotas),
         hub(store, c.folder / "models", w.clock, c.quotas.models),
+        uploads(store, c.folder / "uploads", w.clock, w.rng, hub),
         book(store, c.receipts, OpeningFolder(c.folder / "openings", c.receipts.opening_row_max)),
         privacy(c.privacy_auditors),
         roster(store, w.rng, w.key, w.clock),
@@ -114,7 +118,8 @@ struct Gateway::State {
                  c.recheck_probability, [this](const crypto::Address& one) { return lots_of(one); },
                  [this](const protocol::Receipt& of) { return beacon_of(of); }}),
         accusations({loop, w.clock, w.key, hub, book, bank, roster, events, auditor.replayer()}),
-        consequences(loop, book, answers) {
+        consequences(loop, book, answers),
+        removals({loop, w.clock, hub, uploads, book, rollouts, accusations, events}) {
     roster.hear_if([this](const crypto::Address& provider) { return has_to_answer(provider); });
     bank.heed([this](const ledger::Entry& entry) {
       events.report(winners.on_booked(entry));
@@ -127,11 +132,14 @@ struct Gateway::State {
       if (covers.is_less(entry)) loop.post([this] { tell_covers(false); });
     });
     // Not before it is durable that nothing refers to them.
-    book.remove_by([this](const auto& remove) {
+    const auto remove_later = [this](const std::function<void()>& remove) {
       store.when_durable([this, remove](const core::Result<void>& written) {
         if (written) loop.offload(core::Loop::Lane::kFiles, remove, [] {});
       });
-    });
+    };
+    book.remove_by(remove_later);
+    hub.remove_by(remove_later);
+    uploads.remove_by(remove_later);
     book.keep_while([this](const core::Digest& ticket) {
       return ticket::is_undecided(tickets, ticket) || bank.state().accused_tickets.get(ticket) > 0;
     });

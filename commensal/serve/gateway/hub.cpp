@@ -5,36 +5,14 @@
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/hub.hpp>
-#include <commensal/serve/gateway/model_file.hpp>
-#include <commensal/serve/gateway/numbered_key.hpp>
 #include <commensal/verify/receipt/roots.hpp>
-#include <iterator>
 
 namespace commensal::gateway {
 
 namespace {
 
 using core::ErrorCode;
-
-// "owner/model", a zero byte, and the version so that the newest comes first -> record.
-constexpr std::string_view kModelSpace = "models";
-constexpr std::string_view kFormerSpace = "models_removed";  // "owner/model" -> its last version
-
-const std::size_t kKeyTail = newest_first_key(0).size() + 1;  // of a version's key, behind its name
-
-core::Bytes prefix_of(const std::string& name) {
-  const core::ByteView view = core::as_bytes(name);
-  core::Bytes key(view.begin(), view.end());
-  key.push_back(0);
-  return key;
-}
-
-core::Bytes key_of(const std::string& name, std::uint32_t version) {
-  core::Bytes key = prefix_of(name);
-  const core::Bytes number = newest_first_key(version);
-  key.insert(key.end(), number.begin(), number.end());
-  return key;
-}
+using namespace hub_rows;  // NOLINT(google-build-using-namespace)
 
 /// One text for what is not there and what the asker may not know of.
 tl::unexpected<core::Error> unknown_model(const std::string& name, std::uint32_t version) {
@@ -46,44 +24,6 @@ tl::unexpected<core::Error> unknown_model(const std::string& name, std::uint32_t
   if (version != 0)
     return core::fail(ErrorCode::kNotFound, "unknown model '{}' version {}", shown, version);
   return core::fail(ErrorCode::kNotFound, "unknown model '{}'", shown);
-}
-
-/// What was removed under a name: its last version (0: none), and what its files hold.
-struct Removed {
-  static constexpr std::string_view kRecord = "removed model";
-
-  std::uint32_t version = 0;
-  std::int64_t bytes = 0;
-
-  template <class Archive, class Self>
-  static void fields(Archive& archive, Self& self) {
-    archive.field("version", self.version);
-    archive.field("bytes", self.bytes);
-  }
-};
-
-core::Result<Removed> last_removed(core::Store& store, const std::string& name) {
-  COMMENSAL_ASSIGN(const auto value, store.get(kFormerSpace, core::as_bytes(name)));
-  if (!value) return Removed{};
-  return protocol::decode_stored<Removed>(*value);
-}
-
-/// Calls take(name, record) for what of a space is an owner's.
-template <class Record, class Take>
-core::Result<void> for_each_of(core::Store& store, std::string_view space, const std::string& owner,
-                               std::size_t key_tail, const Take& take) {
-  core::Result<void> status;
-  COMMENSAL_TRY(
-      store.scan(space, core::as_bytes(owner + "/"), [&](core::ByteView key, core::ByteView value) {
-        const auto record = protocol::decode_stored<Record>(value);
-        if (!record) {
-          status = tl::unexpected(record.error());
-          return false;
-        }
-        take(std::string(core::as_text(key.first(key.size() - key_tail))), *record);
-        return true;
-      }));
-  return status;
 }
 
 bool is_same(const ModelVersion& version, const ModelFile& file, const PushOptions& options) {
@@ -127,23 +67,7 @@ core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
   return ports;
 }
 
-/// That one more version of a model may be kept: all of them are read and written at once where its
-/// providers change or it is deleted.
-core::Result<void> check_room(core::Store& store, const std::string& name) {
-  std::size_t versions = 0;
-  COMMENSAL_TRY(store.scan(kModelSpace, prefix_of(name),
-                           [&](core::ByteView, core::ByteView) { return ++versions > 0; }));
-  if (versions < limits::kModelVersionsMax) return {};
-  return core::fail(ErrorCode::kResourceExhausted,
-                    "'{}' has {} versions, the most that are kept: delete the model first", name,
-                    versions);
-}
-
 }  // namespace
-
-core::Path ModelHub::path_of(const core::Digest& content) const {
-  return folder_ / (core::to_hex(content) + ".onnx");
-}
 
 core::Result<void> ModelHub::check_push(const Account& owner, const std::string& model,
                                         const PushOptions& options) {
@@ -167,34 +91,42 @@ core::Result<void> ModelHub::check_push(const Account& owner, const std::string&
 core::Result<ModelHub::Usage*> ModelHub::usage(const std::string& owner) {
   const auto known = usage_.find(owner);
   if (known != usage_.end()) return &known->second;
+  COMMENSAL_TRY(newest());
   Usage usage;
-  COMMENSAL_TRY(for_each_of<ModelVersion>(store_, kModelSpace, owner, kKeyTail,
-                                          [&](const std::string& name, const ModelVersion& one) {
-                                            usage.models.insert(name);
+  COMMENSAL_TRY(each_record<ModelVersion>(store_, kModelSpace, core::as_bytes(owner + "/"),
+                                          [&](core::ByteView, const ModelVersion& one) {
+                                            usage.models.insert(one.name);
                                             usage.bytes += one.bytes;
+                                            return true;
                                           }));
-  COMMENSAL_TRY(for_each_of<Removed>(store_, kFormerSpace, owner, 0,
-                                     [&](const std::string& name, const Removed& one) {
-                                       usage.models.insert(name);
-                                       usage.bytes += one.bytes;
-                                     }));
+  for (auto one = former_.lower_bound(owner + "/");
+       one != former_.end() && one->first.starts_with(owner + "/"); ++one) {
+    usage.models.insert(one->first);
+  }
+  for (const auto& [content, file] : dropped_) {
+    if (file.owner == owner) usage.bytes += file.bytes;
+  }
   return &usage_.emplace(owner, std::move(usage)).first->second;
 }
 
 core::Result<void> ModelHub::reserve(const Account& owner, const std::string& model,
                                      std::int64_t bytes) {
   COMMENSAL_ASSIGN(Usage* const there, usage(owner.name));
+  COMMENSAL_TRY(check_room(model));
   const bool is_bounded = owner.role != Role::kOperator;
   if (is_bounded && !there->models.contains(model) && there->models.size() >= bounds_.models_max) {
-    return core::fail(ErrorCode::kResourceExhausted,
-                      "'{}' has {} models, the most of one account (deleted ones count)",
-                      owner.name, there->models.size());
+    return core::fail(
+        ErrorCode::kResourceExhausted,
+        "'{}' has {} models, the most of one account (deleted ones count for a while)", owner.name,
+        there->models.size());
   }
   const std::int64_t left = bounds_.bytes_max - there->bytes - there->reserved;
   if (is_bounded && bytes > left) {
-    return core::fail(ErrorCode::kResourceExhausted,
-                      "the model has {} bytes, and '{}' may keep {} more (deleted models count)",
-                      bytes, owner.name, std::max<std::int64_t>(left, 0));
+    return core::fail(
+        ErrorCode::kResourceExhausted,
+        "the model has {} bytes, and '{}' may keep {} more (deleted models count until "
+        "their files go)",
+        bytes, owner.name, std::max<std::int64_t>(left, 0));
   }
   there->reserved += bytes;
   return {};
@@ -216,14 +148,8 @@ core::Result<ModelFile> ModelHub::stage(core::ByteView bytes) const {
   file.weight_root = roots.weights;
   file.content = crypto::sha256(bytes);
   file.bytes = static_cast<std::int64_t>(bytes.size());
-  const core::Path path = path_of(file.content);
-  std::error_code error;
-  if (holds(path, bytes)) return file;  // else it is mended: disks lose bits
-  std::filesystem::create_directories(folder_, error);
-  if (error)
-    return core::fail(ErrorCode::kDataLoss, "cannot create the folder of models: {}",
-                      error.message());
-  COMMENSAL_TRY(core::write_file_atomically(path, bytes, 0600));
+  file.pin = folder_.pin(file.content);
+  COMMENSAL_TRY(folder_.keep(file.content, bytes));
   return file;
 }
 
@@ -236,12 +162,12 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
       COMMENSAL_TRY(repository_.set_class(model, last->version, *options.privacy_class));
     return *last;
   }
-  COMMENSAL_TRY(check_room(store_, model));
-  COMMENSAL_ASSIGN(Usage* const there, usage(owner.name));
-  COMMENSAL_ASSIGN(const Removed removed, last_removed(store_, model));
+  COMMENSAL_TRY(check_room(model));
+  COMMENSAL_TRY(usage(owner.name));
+  const std::uint32_t before = last ? last->version : removed_version(model);
   ModelVersion version{.name = model,
                        .owner = owner.name,
-                       .version = (last ? last->version : removed.version) + 1,
+                       .version = before + 1,
                        .is_private = options.is_private,
                        .allowed_providers = options.allowed_providers,
                        .content = file.content,
@@ -253,13 +179,25 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
                        .outputs = file.outputs};
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(version));
   core::Store::Batch batch = {
-      {std::string(kModelSpace), key_of(model, version.version), std::move(row)}};
-  // With the version: no request may find it without its class.
-  if (options.privacy_class)
-    batch.push_back(Repository::class_row(model, version.version, *options.privacy_class));
+      {std::string(kModelSpace), model_key(model, version.version), std::move(row)}};
+  // With the version: no request may find it without its class. Of a model that was removed it has
+  // none, whatever rows are still there.
+  if (options.privacy_class || (!last && before != 0)) {
+    batch.push_back(
+        Repository::class_row(model, version.version, options.privacy_class.value_or("")));
+  }
+  const auto dropped = dropped_.find(version.content);
+  if (dropped != dropped_.end()) {
+    batch.push_back({std::string(kDroppedSpace), content_key(version.content), std::nullopt});
+  }
   COMMENSAL_TRY(store_.apply(batch));
-  there->models.insert(model);
-  there->bytes += version.bytes;
+  if (dropped != dropped_.end()) {
+    add_usage(dropped->second.owner, -dropped->second.bytes);
+    dropped_.erase(dropped);
+  }
+  ++used_[version.content];
+  usage_[owner.name].models.insert(model);
+  add_usage(owner.name, version.bytes);
   (*newest_)[model] = std::make_shared<const ModelVersion>(version);
   return version;
 }
@@ -277,20 +215,20 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
 
 core::Result<std::map<std::string, ModelPtr>*> ModelHub::newest() {
   if (newest_) return &*newest_;
+  COMMENSAL_TRY(read_removals());
   std::map<std::string, ModelPtr> found;
-  core::Result<void> status;
-  COMMENSAL_TRY(store_.scan(kModelSpace, {}, [&](core::ByteView key, core::ByteView value) {
-    std::string name(core::as_text(key.first(key.size() - kKeyTail)));
-    if (found.contains(name)) return true;  // the newest has been here
-    auto version = protocol::decode_stored<ModelVersion>(value);
-    if (!version) {
-      status = tl::unexpected(std::move(version).error());
-      return false;
-    }
-    found.emplace(std::move(name), std::make_shared<const ModelVersion>(*std::move(version)));
-    return true;
-  }));
-  COMMENSAL_TRY(status);
+  COMMENSAL_TRY(
+      each_record<ModelVersion>(store_, kModelSpace, {}, [&](core::ByteView, ModelVersion version) {
+        ++used_[version.content];
+        const std::uint32_t removed = removed_version(version.name);
+        if (version.version <= removed) {
+          purging_[version.name] = removed;
+        } else if (!found.contains(version.name)) {  // else the newest has been here
+          std::string name = version.name;
+          found.emplace(std::move(name), std::make_shared<const ModelVersion>(std::move(version)));
+        }
+        return true;
+      }));
   return &newest_.emplace(std::move(found));
 }
 
@@ -310,8 +248,10 @@ core::Result<ModelVersion> ModelHub::find(const Account* asker, const std::strin
     if (!found || !may_see(asker, *found)) return unknown_model(name, version);
     return *found;
   }
+  COMMENSAL_TRY(newest());
+  if (version <= removed_version(name)) return unknown_model(name, version);
   COMMENSAL_ASSIGN(const std::optional<core::Bytes> value,
-                   store_.get(kModelSpace, key_of(name, version)));
+                   store_.get(kModelSpace, model_key(name, version)));
   if (!value) return unknown_model(name, version);
   COMMENSAL_ASSIGN(ModelVersion found, protocol::decode_stored<ModelVersion>(*value));
   if (!may_see(asker, found)) return unknown_model(name, version);
@@ -322,48 +262,14 @@ core::Result<std::vector<ModelVersion>> ModelHub::own_versions(const Account& as
                                                                const std::string& name) {
   COMMENSAL_ASSIGN(const ModelVersion last, own_model(asker, name));
   std::vector<ModelVersion> versions;
-  core::Result<void> status;
-  COMMENSAL_TRY(
-      store_.scan(kModelSpace, prefix_of(last.name), [&](core::ByteView, core::ByteView value) {
-        auto version = protocol::decode_stored<ModelVersion>(value);
-        if (!version) {
-          status = tl::unexpected(std::move(version).error());
-          return false;
-        }
-        versions.push_back(*std::move(version));
-        return true;
-      }));
-  COMMENSAL_TRY(status);
+  const std::uint32_t removed = removed_version(last.name);
+  COMMENSAL_TRY(each_record<ModelVersion>(store_, kModelSpace, model_prefix(last.name),
+                                          [&](core::ByteView, ModelVersion version) {
+                                            if (version.version <= removed) return false;
+                                            versions.push_back(std::move(version));
+                                            return true;
+                                          }));
   return versions;
-}
-
-core::Result<std::uint32_t> ModelHub::remove(const Account& asker, const std::string& asked) {
-  COMMENSAL_ASSIGN(const std::vector<ModelVersion> versions, own_versions(asker, asked));
-  const std::string& name = versions.front().name;
-  COMMENSAL_ASSIGN(Removed removed, last_removed(store_, name));
-  removed.version = versions.front().version;
-  core::Store::Batch batch;
-  for (const ModelVersion& version : versions) {
-    removed.bytes += version.bytes;
-    batch.push_back({std::string(kModelSpace), key_of(name, version.version), {}});
-  }
-  const core::ByteView key = core::as_bytes(name);
-  COMMENSAL_ASSIGN(core::Bytes former, protocol::encode_stored(removed));
-  batch.push_back(
-      {std::string(kFormerSpace), core::Bytes(key.begin(), key.end()), std::move(former)});
-  std::ranges::move(grants_.without(name), std::back_inserter(batch));
-  COMMENSAL_TRY(cards_.open());
-  std::ranges::move(cards_.without(name), std::back_inserter(batch));
-  COMMENSAL_TRY(store_.apply(batch));
-  newest_->erase(name);
-  grants_.forget(name);
-  cards_.forget(name);
-  return static_cast<std::uint32_t>(versions.size());
-}
-
-core::Result<std::uint32_t> ModelHub::first_version(const std::string& name) const {
-  COMMENSAL_ASSIGN(const Removed removed, last_removed(store_, name));
-  return removed.version + 1;
 }
 
 core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::string& asked,
@@ -381,7 +287,7 @@ core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::stri
     if (!version.is_private) continue;
     version.allowed_providers = providers;
     COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(version));
-    batch.push_back({std::string(kModelSpace), key_of(name, version.version), std::move(row)});
+    batch.push_back({std::string(kModelSpace), model_key(name, version.version), std::move(row)});
   }
   COMMENSAL_TRY(store_.apply(batch));
   (*newest_)[name] = std::make_shared<const ModelVersion>(versions.front());

@@ -10,6 +10,8 @@
 #include <commensal/compute/tensor/codec.hpp>
 #include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/card_book.hpp>
+#include <commensal/serve/gateway/hub_rows.hpp>
+#include <commensal/serve/gateway/model_folder.hpp>
 #include <commensal/serve/gateway/model_grants.hpp>
 #include <commensal/serve/gateway/repository.hpp>
 #include <functional>
@@ -93,9 +95,10 @@ struct ModelFile {
   std::int64_t bytes = 0;
   std::vector<ModelPort> inputs;
   std::vector<ModelPort> outputs;
+  ModelFolder::Pin pin = {};  // the file stays while this lasts
 };
 
-/// What one owner may have in a hub, operators apart. What was deleted counts: its files stay.
+/// What one owner may have in a hub, operators apart. What was deleted counts until its files go.
 struct ModelBounds {
   std::uint32_t models_max = 256;                   // by name
   std::int64_t bytes_max = std::int64_t{20} << 30;  // of all versions
@@ -104,6 +107,9 @@ struct ModelBounds {
 /// Models on disk: files by content under `folder`/<sha256>.onnx, records in the store. A version
 /// is there whole or not at all: the record is written after the file is durable. A model's name is
 /// "owner/model", its second half 1 to 64 of [A-Za-z0-9._-] beginning with a letter or digit.
+/// What is removed is unknown at once: one row says up to which version. The versions' own rows go
+/// in portions (purge()), then, by remove_files(), the files that no version has, once nobody needs
+/// them; after a kill both go on.
 /// Thread-safety: one thread, the store's; check_push, stage and path_of any thread.
 class ModelHub {
  public:
@@ -146,12 +152,34 @@ class ModelHub {
   /// The newest versions that `asker` may see, of the models behind `after`, by name; at most
   /// limits::kModelsListedMax. Out of memory.
   core::Result<std::vector<ModelPtr>> list(const Account* asker, const std::string& after = "");
-  /// Takes all versions off the list. Their files stay, for audits of the answers that they gave,
-  /// and so does their count: the next version that is pushed has the next number. Returns how many
+  /// Takes all versions off the list, with what was said of them. Their files stay as long as
+  /// somebody needs them, and the next version that is pushed has the next number. Returns how many
   /// there were. Errors: kNotFound, kPermissionDenied (neither the owner nor an operator).
   core::Result<std::uint32_t> remove(const Account& asker, const std::string& name);
+
+  /// At a start: files that never became a version, since a kill came between, are to go too.
+  core::Result<void> find_strays();
+  /// A file that was staged and became no version is to go; until then it is its owner's.
+  core::Result<void> drop(const Account& owner, const ModelFile& file);
+  /// Called whenever there is something new to purge or to remove.
+  void on_removals(std::function<void()> told) { told_ = std::move(told); }
+  bool is_purging() const { return !purging_.empty(); }
+  /// Some of the rows of what was removed go: at most limits::kRemovalRowsMax at a time. Errors:
+  /// the store's; then that model's wait for the next start.
+  core::Result<void> purge();
+  bool has_removals() const { return !dropped_.empty() || !former_.empty(); }
+  /// What else keeps a file, and how long a model that is gone may be named by what is kept.
+  struct Needs {
+    std::function<bool(const core::Digest& content)> is_needed;
+    std::int64_t named_ms = 0;
+  };
+  /// Looks at some of the files that no version has, and removes those that have not been used for
+  /// limits::kDroppedFileMs and that nobody needs; and forgets names of models that are long gone.
+  core::Result<void> remove_files(const Needs& needs);
+  /// Who removes large files, which takes long: else they are removed at once.
+  void remove_by(std::function<void(std::function<void()>)> aside) { aside_ = std::move(aside); }
   /// The number of the oldest version that is there, if any is: later than those removed.
-  core::Result<std::uint32_t> first_version(const std::string& name) const;
+  core::Result<std::uint32_t> first_version(const std::string& name);
   /// From now on these providers, and no others, run the model, in every private version of it.
   /// Returns the newest. Errors: those of remove, kInvalidArgument (not private, too many).
   core::Result<ModelVersion> allow(const Account& asker, const std::string& name,
@@ -186,18 +214,31 @@ class ModelHub {
   using See = std::function<bool(const ModelPtr& model, const CardHeadPtr& card)>;
   core::Result<void> visit(const Account* asker, const std::string& after, const See& see);
 
-  core::Path path_of(const core::Digest& content) const;
+  core::Path path_of(const core::Digest& content) const { return folder_.path_of(content); }
 
  private:
   /// What an owner has.
   struct Usage {
     std::set<std::string> models;
-    std::int64_t bytes = 0;  // of the versions
+    std::int64_t bytes = 0;  // of the versions, and of files that are to go
     std::int64_t reserved = 0;
   };
   core::Result<Usage*> usage(const std::string& owner);
-  /// All newest versions, by name; read once.
+  /// If anybody has asked for it.
+  void add_usage(const std::string& owner, std::int64_t bytes);
+  /// All newest versions, by name; read once, with what is counted of all others.
   core::Result<std::map<std::string, ModelPtr>*> newest();
+  core::Result<void> read_removals();
+  /// The last version of this name that was removed; 0: none was.
+  std::uint32_t removed_version(const std::string& name) const;
+  /// That one more version of a model may be kept.
+  core::Result<void> check_room(const std::string& name) const;
+  void tell();
+  /// A row that is purged, and what becomes of its file.
+  core::Result<void> add_purge(const ModelVersion& version, core::Store::Batch& batch,
+                               std::map<core::Digest, hub_rows::DroppedFile>& dropped);
+  core::Result<void> remove_some(const Needs& needs);
+  core::Result<void> forget_some(const Needs& needs);
   /// Null: there is none.
   core::Result<ModelPtr> newest(const std::string& name);
   /// After grants_.open().
@@ -209,7 +250,7 @@ class ModelHub {
                                                        const std::string& name);
 
   core::Store& store_;
-  core::Path folder_;
+  ModelFolder folder_;
   const core::Clock& clock_;
   const ModelBounds bounds_;
   Repository repository_;
@@ -217,6 +258,15 @@ class ModelHub {
   CardBook cards_;
   std::optional<std::map<std::string, ModelPtr>> newest_;  // once somebody asked
   std::map<std::string, Usage> usage_;                     // by owner, as far as anybody asked
+  // With newest_:
+  std::map<core::Digest, std::uint32_t> used_;      // by content: versions whose rows are there
+  std::map<std::string, hub_rows::Former> former_;  // by name
+  std::map<std::string, std::uint32_t> purging_;    // names, and up to which version
+  std::map<core::Digest, hub_rows::DroppedFile> dropped_;  // by content
+  core::Digest next_dropped_{};                            // where remove_files() goes on
+  std::string next_former_;
+  std::function<void()> told_;
+  std::function<void(std::function<void()>)> aside_;
 };
 
 }  // namespace commensal::gateway

@@ -147,7 +147,7 @@ TEST(ModelCards, ThatLieAreRefused) {
   EXPECT_THAT(lie_of("  output: {name: z}\n"), HasSubstr("no output 'z', but 'y'"));
   EXPECT_THAT(lie_of("  example: {input: z}\n"), HasSubstr("no input 'z'"));
   EXPECT_THAT(lie_of("  labels: [a, b]\n"), HasSubstr("2 labels are not as many as 'y'"));
-  const auto bytes = model_of({port("x", {1, 8, 8, 3}, tensor::DType::kUInt8)}, kBirds.outputs);
+  const auto bytes = model_of({port("x", {1, 8, 8, 3}, tensor::DType::kUint8)}, kBirds.outputs);
   EXPECT_THAT(lie_of("  picture: {input: x}\n", bytes), HasSubstr("a picture fills float32"));
   const auto flat = model_of({port("x", {1, 64})}, kBirds.outputs);
   EXPECT_THAT(lie_of("  picture: {input: x}\n", flat), HasSubstr("a picture fills float32"));

@@ -45,6 +45,7 @@ void ReceiptBook::count(std::uint64_t number, const Added& added) {
   OwnedBy::value_type& owner = *owned_.try_emplace(added.account).first;
   Kept& kept = kept_[number] = added.kept;
   kept.owner = &owner;
+  kept.model = models_.add(added.content, kept.delivered_ms);
   kept.awaits_audit = kept.awaits_draw = false;
   opening_bytes_ += kept.opening_bytes;
   owner.second.numbers.insert(number);
@@ -75,12 +76,14 @@ void ReceiptBook::discount(std::uint64_t number) {
     steps->second.erase(number);
     if (steps->second.empty()) steps_of_.erase(steps);
   }
+  models_.take(kept.model);
   kept_.erase(found);
 }
 
 void ReceiptBook::change(std::uint64_t number, bool Kept::*awaits, bool now) {
   Kept& kept = kept_.at(number);
   if (std::exchange(kept.*awaits, now) == now) return;
+  models_.hold(kept.model, now);
   const bool by_draw = awaits == &Kept::awaits_draw;
   const Draw draw = by_draw ? awaited_draws_.at(number) : Draw();
   Held& its = by_draw ? draws_of_[draw.provider] : kept.owner->second.held;
@@ -93,11 +96,6 @@ void ReceiptBook::change(std::uint64_t number, bool Kept::*awaits, bool now) {
   if (its.count == 0) draws_of_.erase(draw.provider);
   undecided_.erase(draw.ticket);
   awaited_draws_.erase(number);
-}
-
-void ReceiptBook::on_settled(const core::Digest& ticket) {
-  const auto found = undecided_.find(ticket);
-  if (found != undecided_.end()) change(found->second, &Kept::awaits_draw, false);
 }
 
 bool ReceiptBook::may_hold_more(const Held& its, const Held& all, std::size_t sharers) const {
@@ -129,7 +127,7 @@ std::string ReceiptBook::reservation(const crypto::Address& provider) const {
 
 ReceiptBook::Added ReceiptBook::added_of(const ReceiptRecord& record) const {
   const bool has_ticket = record.receipt.round != protocol::kNoDraw;
-  Added added{.kept = {}, .account = record.account};
+  Added added{.kept = {}, .account = record.account, .content = record.model_content};
   Kept& kept = added.kept;
   kept.opening_bytes = record.opening_bytes;
   kept.delivered_ms = record.delivered_ms;

@@ -6,6 +6,7 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/serve/gateway/opening_folder.hpp>
 #include <commensal/serve/gateway/receipt_record.hpp>
+#include <commensal/serve/gateway/receipts_of_models.hpp>
 #include <functional>
 #include <map>
 #include <set>
@@ -43,13 +44,21 @@ class ReceiptBook {
   void keep_while(std::function<bool(const core::Digest& ticket)> is_undecided) {
     is_undecided_ = std::move(is_undecided);
   }
-  void on_settled(const core::Digest& ticket);
+  void on_settled(const core::Digest& ticket) {
+    const auto found = undecided_.find(ticket);
+    if (found != undecided_.end()) change(found->second, &Kept::awaits_draw, false);
+  }
   /// Whether an account may get another receipt: not if audits are awaited of more than a sixteenth
   /// of all receipts that may be kept, or a quarter of their openings' bytes; nor, where that is so
   /// of half of all, if it has no fewer of them than others on average. Error: kResourceExhausted.
   core::Result<void> admit(const std::string& account) const;
   /// Why a provider gets no work, or "": the same of those that await draws, which it may withhold.
   std::string reservation(const crypto::Address& provider) const;
+  /// Whether a receipt is kept of an answer of this model's file that may be audited or disputed
+  /// yet: until it is as old as any, or what is to be decided about it is decided.
+  bool needs_model(const core::Digest& content, std::int64_t now_ms) const {
+    return models_.is_needed(content, now_ms - limits_.age_ms_max);
+  }
   const BookLimits& limits() const { return limits_; }
   /// Reads all records; call once before the rest.
   core::Result<void> open();
@@ -105,6 +114,7 @@ class ReceiptBook {
     bool awaits_audit = false;
     bool awaits_draw = false;
     bool is_kept = false;
+    std::uint32_t model = 0;  // of models_: where there was room for it
     bool is_held() const { return awaits_audit || awaits_draw; }
   };
   /// Of a record whose ticket is undecided.
@@ -118,6 +128,7 @@ class ReceiptBook {
     std::string account;
     Draw draw = {};
     core::Digest job{};  // of a step of a rollout
+    core::Digest content{};
   };
   class Trim;
   /// In the order of their keys: newest first.
@@ -150,8 +161,9 @@ class ReceiptBook {
   std::map<core::Digest, std::set<std::uint64_t>> steps_of_;  // the same by rollout
   std::map<std::uint64_t, Draw> awaited_draws_;               // by number
   std::map<core::Digest, std::uint64_t> undecided_;           // the same numbers by ticket
-  std::map<crypto::Address, Held> draws_of_;                  // by provider, none is empty
-  Held audits_, draws_;                                       // of all
+  ReceiptsOfModels models_;
+  std::map<crypto::Address, Held> draws_of_;  // by provider, none is empty
+  Held audits_, draws_;                       // of all
   std::function<bool(const core::Digest&)> is_undecided_;
 };
 

@@ -127,6 +127,20 @@ core::Store::Write Repository::class_row(const std::string& model, std::uint32_t
   return {std::string(kClasses), key_of(model, version), bytes_of(privacy_class)};
 }
 
+core::Store::Batch Repository::without(const std::string& model, std::uint32_t version) {
+  return {{std::string(kConfigs), key_of(model, version), std::nullopt},
+          {std::string(kClasses), key_of(model, version), std::nullopt}};
+}
+
+core::Store::Write Repository::loaded_row(const std::string& model) {
+  return {std::string(kUnloaded), bytes_of(model), std::nullopt};
+}
+
+void Repository::forget(const std::string& model) {
+  unloaded_.erase(model);
+  configs_.erase(configs_.lower_bound(prefix_of(model)), configs_.upper_bound(key_of(model, 0)));
+}
+
 /// Later versions may be of its class.
 void Repository::forget_configs_from(const std::string& model, std::uint32_t version) {
   configs_.erase(configs_.lower_bound(prefix_of(model)),

@@ -71,6 +71,11 @@ class Repository {
   /// The same as a row, for the batch that makes the version.
   static core::Store::Write class_row(const std::string& model, std::uint32_t version,
                                       const std::string& privacy_class);
+  /// What ends all that was said of a version; and that a model is not served.
+  static core::Store::Batch without(const std::string& model, std::uint32_t version);
+  static core::Store::Write loaded_row(const std::string& model);
+  /// Once those are applied to all versions, or nobody finds them any more.
+  void forget(const std::string& model);
   /// Empty where nobody set one. Shared, so that what was made of it is known by its place.
   core::Result<std::shared_ptr<const ServingConfig>> config(const std::string& model,
                                                             std::uint32_t version);

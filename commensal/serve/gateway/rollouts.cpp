@@ -255,6 +255,11 @@ Result<RolloutStatus> Rollouts::status(const core::Digest& rollout) const {
   return core::fail(ErrorCode::kNotFound, "unknown rollout {}", core::to_hex(rollout));
 }
 
+bool Rollouts::needs_model(const core::Digest& content) const {
+  return std::ranges::any_of(live_,
+                             [&](const auto& one) { return one.second->entry.content == content; });
+}
+
 std::vector<RolloutStatus> Rollouts::list(const std::string& account, std::size_t count) const {
   std::vector<const RolloutEntry*> entries;
   for (const auto& [id, entry] : book_.entries()) {

@@ -70,6 +70,8 @@ class Rollouts {
   /// What was delivered of a step. Errors: kNotFound, kDataLoss.
   core::Result<rollout::StepRecord> step(const core::Digest& rollout, std::uint64_t step) const;
   core::Result<rollout::JobRecord> record(const core::Digest& rollout) const;
+  /// Whether one that runs needs this file of a model.
+  bool needs_model(const core::Digest& content) const;
   /// `then` is called once, as soon as a step is delivered, the rollout's state or one of its
   /// audits changes, or `wait_ms` have passed. Error: kResourceExhausted.
   core::Result<void> wait(const core::Digest& rollout, std::int64_t wait_ms,

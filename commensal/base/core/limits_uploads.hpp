@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Bounds of models' files that come in pieces, and of those that are to go: see limits.hpp.
+namespace commensal::limits {
+
+inline constexpr std::size_t kUploadsMax = 8;                     // unfinished, of one account
+inline constexpr std::int64_t kUploadPieceBytesMax = 8 << 20;     // of one request
+inline constexpr std::int64_t kUploadMsMax = 86'400'000;          // then an unfinished one ends
+inline constexpr std::size_t kUploadMetadataBytesMax = 32 << 10;  // what is said of one
+// A file that no model has stays that long at least: for what was under way.
+inline constexpr std::int64_t kDroppedFileMs = 3'600'000;
+// A deleted model's name, and the number of its last version, stay known for so long after its
+// receipts' age.
+inline constexpr std::int64_t kFormerModelMs = 86'400'000;
+// How often it is looked for what is to go, and how much of it in one turn of the loop.
+inline constexpr std::int64_t kRemovalLookMs = 60'000;
+inline constexpr std::size_t kRemovalRowsMax = 64, kRemovalFilesMax = 64;
+
+}  // namespace commensal::limits
