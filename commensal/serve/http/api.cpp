@@ -105,7 +105,8 @@ std::string message_of(const Response& response) {
 std::array<std::span<const Route>, kRouteTables> all_routes() {
   return {inference_routes(), repository_routes(), management_routes(), card_routes(),
           account_routes(),   money_routes(),      claim_routes(),      rollout_routes(),
-          case_routes(),      metrics_routes(),    page_routes(),       openapi_routes()};
+          case_routes(),      upload_routes(),     metrics_routes(),    page_routes(),
+          openapi_routes()};
 }
 
 std::int64_t body_bytes_max(const Call& call) {
@@ -154,6 +155,7 @@ void admit(const Services& services, const Request& head,
   call->accepted = head.accepted;
   call->if_none_match = head.if_none_match;
   call->page = head.page;
+  call->fields = head.fields;
   call->tag = head.tag;
   oip::admit(services, head.from, call->route->auth, call->route->scope, call,
              [&services, call, done = std::move(done)](const core::Result<void>& admitted) {

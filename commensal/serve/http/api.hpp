@@ -35,6 +35,7 @@ struct Request {
   Coding coding = Coding::kIdentity;      // of its body
   Coding accepted = Coding::kIdentity;    // best, of the answer
   std::string if_none_match;              // of who has it already, perhaps
+  Params fields = {};                     // Content-Type and those of uploads, by lower-case names
   observe::RequestTag tag = {};
   std::shared_ptr<const Page> page;  // what browsers are shown; null: nothing
   bool is_for_metrics = false;       // it came to where nothing but figures are served
@@ -47,6 +48,7 @@ struct Call : Asker {
   const Route* route = nullptr;
   Params params;
   Params query;
+  Params fields;                          // as Request's
   std::optional<std::string> json_bytes;  // Inference-Header-Content-Length
   Coding coding = Coding::kIdentity;      // of `body`, until it is handled
   Coding accepted = Coding::kIdentity;
@@ -82,11 +84,12 @@ std::span<const Route> rollout_routes();
 std::span<const Route> case_routes();
 /// What browsers are shown (page.hpp).
 std::span<const Route> page_routes();
+std::span<const Route> upload_routes();
 /// What operators read, and what the listener for nothing else serves anybody.
 std::span<const Route> metrics_routes();
 std::span<const Route> open_metrics_routes();
 /// All of them, openapi.hpp's too, but those of that listener.
-inline constexpr std::size_t kRouteTables = 12;
+inline constexpr std::size_t kRouteTables = 13;
 std::array<std::span<const Route>, kRouteTables> all_routes();
 
 /// Step one: finds the route and the account. HEAD is served as GET. `done` gets the call that

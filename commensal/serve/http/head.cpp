@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/fields.hpp>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/http/head.hpp>
-#include <ctime>
 #include <iterator>
 
 namespace commensal::http {
@@ -14,17 +14,7 @@ namespace {
 namespace beast = boost::beast;
 namespace beast_http = boost::beast::http;
 
-/// RFC 9110, section 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT".
-std::string http_date(std::int64_t now_ms) {
-  static constexpr std::string_view kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  static constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const std::time_t seconds = now_ms / 1000;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT", kDays[utc.tm_wday], utc.tm_mday,
-                     kMonths[utc.tm_mon], 1900 + utc.tm_year, utc.tm_hour, utc.tm_min, utc.tm_sec);
-}
+constexpr int kNoContent = 204;
 
 constexpr int kNotModified = 304;
 
@@ -38,6 +28,21 @@ std::string all_of(const beast_http::fields& head, beast_http::field name) {
     all += (field == first ? "" : ",") + text_of(field->value());
   }
   return all;
+}
+
+/// Those that routes read of their own, by names in lower case.
+Params fields_of(const beast_http::fields& head) {
+  Params fields;
+  for (const auto& field : head) {
+    std::string name = text_of(field.name_string());
+    std::ranges::transform(name, name.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    const bool is_read =
+        name.starts_with("upload-") || name.starts_with("tus-") || name == "content-type";
+    if (is_read) fields.insert_or_assign(std::move(name), text_of(field.value()));
+  }
+  return fields;
 }
 
 /// "" where it is missing or there are several.
@@ -86,6 +91,7 @@ Request request_of(const beast_http::request_header<beast_http::fields>& head) {
   request.from.authorization = text_of(head[beast_http::field::authorization]);
   const auto json_bytes = head.find("Inference-Header-Content-Length");
   if (json_bytes != head.end()) request.json_bytes = text_of(json_bytes->value());
+  request.fields = fields_of(head);
   request.coding = coding_of(all_of(head, beast_http::field::content_encoding)).value();
   request.if_none_match = all_of(head, beast_http::field::if_none_match);
   request.accepted = accepted_coding(all_of(head, beast_http::field::accept_encoding));
@@ -96,9 +102,11 @@ std::string response_head(const Response& response, bool keep_alive, std::int64_
   std::string head = fmt::format(
       "HTTP/1.1 {} {}\r\nServer: commensal\r\nDate: {}\r\nConnection: {}\r\n", response.status,
       reason_phrase(response.status), http_date(now_ms), keep_alive ? "keep-alive" : "close");
-  if (response.status != kNotModified)  // which has no body, and says nothing of the file's
+  // Neither has a body; of 204 see RFC 9110, section 8.6, and 304 says nothing of the file's.
+  if (response.status != kNotModified && response.status != kNoContent) {
     fmt::format_to(std::back_inserter(head), "Content-Type: {}\r\nContent-Length: {}\r\n",
                    response.content_type, response.text.size() + response.rest.size());
+  }
   for (const auto& [name, value] : response.headers)
     fmt::format_to(std::back_inserter(head), "{}: {}\r\n", name, value);
   return head + "\r\n";

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <commensal/base/core/disk_full.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/json_text.hpp>
 #include <commensal/serve/http/oip.hpp>
+#include <commensal/serve/http/push.hpp>
 #include <commensal/serve/oip/acts.hpp>
 #include <commensal/serve/oip/management.hpp>
-#include <commensal/serve/oip/privacy.hpp>
 
 namespace commensal::http {
 
@@ -18,50 +17,6 @@ using gateway::Gateway;
 using gateway::ModelVersion;
 using gateway::ReceiptRecord;
 
-/// Addresses with commas between them.
-core::Result<std::vector<crypto::Address>> addresses_in(std::string_view list) {
-  std::vector<crypto::Address> addresses;
-  while (!list.empty()) {
-    const std::size_t comma = list.find(',');
-    COMMENSAL_ASSIGN(const crypto::Address address,
-                     crypto::address_from_text(list.substr(0, comma)));
-    addresses.push_back(address);
-    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
-  }
-  return addresses;
-}
-
-core::Result<gateway::PushOptions> push_options(const Call& call) {
-  gateway::PushOptions options;
-  for (const auto& [name, value] : call.query) {  // a slip of the pen would publish the model
-    if (name == "private" || name == "allow" || name == oip::kPrivacyClass) continue;
-    return core::fail(ErrorCode::kInvalidArgument,
-                      "unknown parameter '{}', expected private, allow or {}", name.substr(0, 32),
-                      oip::kPrivacyClass);
-  }
-  const std::string is_private = query_of(call, "private");
-  if (!is_private.empty() && is_private != "0" && is_private != "1")
-    return core::fail(ErrorCode::kInvalidArgument, "private is 0 or 1");
-  options.is_private = is_private == "1";
-  COMMENSAL_ASSIGN(options.allowed_providers, addresses_in(query_of(call, "allow")));
-  if (const auto said = call.query.find(std::string(oip::kPrivacyClass));
-      said != call.query.end()) {
-    COMMENSAL_ASSIGN(options.privacy_class, oip::read_privacy_class(said->second));
-  }
-  return options;
-}
-
-void reply_model(const Services& services, const CallPtr& call, const Reply& reply,
-                 core::Result<gateway::ModelVersion> model, int status = 200) {
-  if (!model) return reply(error_response(model.error()));
-  const auto found = std::make_shared<const gateway::ModelVersion>(*std::move(model));
-  oip::post_writing(services, call, *found, [call, found, reply, status] {
-    Response response = json_response(model_json(*found));
-    response.status = status;
-    reply(std::move(response));
-  });
-}
-
 template <core::Result<gateway::ModelVersion> (*kFind)(Gateway&, const Call&)>
 void model_of(const Services& services, CallPtr call, Reply reply) {
   const std::string line = call->line;
@@ -70,44 +25,29 @@ void model_of(const Services& services, CallPtr call, Reply reply) {
   });
 }
 
-/// Off the loop, then on it. Room was reserved.
-void stage_model(const Services& services, const CallPtr& call, const Reply& reply,
-                 const gateway::PushOptions& options) {
-  services.staging([&services, call, reply, options] {
-    auto file = services.gateway.hub().stage(call->body);
-    const auto bytes = static_cast<std::int64_t>(call->body.size());
-    call->body.clear();
-    services.loop.post([&services, call, reply, options, bytes, file = std::move(file)] {
-      Gateway& gateway = services.gateway;
-      gateway.hub().release(call->account, bytes);
-      if (!file) {
-        if (core::is_disk_full(file.error())) gateway.report(file.error());
-        return reply(error_response(file.error()));
-      }
-      constexpr int kCreated = 201;
-      const std::string& name = call->params.at("model");
-      auto pushed = oip::as_act<gateway::ModelVersion>(
-          gateway, *call, {.what = "model.push", .on = name},
-          [&] { return gateway.hub().push(call->account, name, *file, options); });
-      reply_model(services, call, reply, std::move(pushed), kCreated);
-    });
-  });
-}
-
 void push_model(const Services& services, CallPtr call, Reply reply) {
-  auto options = push_options(*call);
+  auto options = push_options(call->query);
   if (!options) return reply(error_response(options.error()));
   const std::string& name = call->params.at("model");
   const auto allowed = gateway::ModelHub::check_push(call->account, name, *options);
   if (!allowed) return reply(error_response(allowed.error()));
-  services.turns->post(
-      call->line, [&services, call, reply = std::move(reply), options = *std::move(options)] {
-        const auto bytes = static_cast<std::int64_t>(call->body.size());
-        const auto room =
-            services.gateway.hub().reserve(call->account, call->params.at("model"), bytes);
-        if (!room) return reply(error_response(room.error()));
-        stage_model(services, call, reply, options);
-      });
+  services.turns->post(call->line,
+                       [&services, call, reply = std::move(reply), options = *std::move(options)] {
+                         gateway::ModelHub& hub = services.gateway.hub();
+                         const std::string& model = call->params.at("model");
+                         const auto bytes = static_cast<std::int64_t>(call->body.size());
+                         const auto room = hub.reserve(call->account, model, bytes);
+                         if (!room) return reply(error_response(room.error()));
+                         const auto stage = [&hub, call] {
+                           auto file = hub.stage(call->body);
+                           call->body.clear();
+                           return file;
+                         };
+                         const auto done = [&hub, call, bytes](const core::Result<ModelVersion>&) {
+                           hub.release(call->account, bytes);
+                         };
+                         push_file(services, call, reply, {model, options, stage, done});
+                       });
 }
 
 /// ?after=NAME: those behind it, as many as models_json() takes. Written off the loop.

@@ -4,6 +4,7 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/disk_full.hpp>
 #include <commensal/serve/http/message.hpp>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 namespace commensal::http {
@@ -39,9 +40,10 @@ struct PhraseRow {
   std::string_view header;  // one that this status asks for
   std::string_view value;
 };
-constexpr std::array<PhraseRow, 21> kPhrases = {{
+constexpr std::array<PhraseRow, 23> kPhrases = {{
     {200, "OK", "", ""},
     {201, "Created", "", ""},
+    {204, "No Content", "", ""},
     {304, "Not Modified", "", ""},
     {400, "Bad Request", "", ""},
     {401, "Unauthorized", "WWW-Authenticate", "Bearer realm=\"commensal\""},
@@ -50,6 +52,7 @@ constexpr std::array<PhraseRow, 21> kPhrases = {{
     {405, "Method Not Allowed", "", ""},
     {408, "Request Timeout", "", ""},
     {409, "Conflict", "", ""},
+    {412, "Precondition Failed", "", ""},
     {413, "Content Too Large", "", ""},
     {415, "Unsupported Media Type", "", ""},
     {417, "Expectation Failed", "", ""},
@@ -78,6 +81,17 @@ int status_of(ErrorCode code) {
 }
 
 std::string_view reason_phrase(int status) { return phrase_row(status).phrase; }
+
+std::string http_date(std::int64_t ms) {
+  static constexpr std::string_view kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const std::time_t seconds = ms / 1000;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{}, {:02} {} {} {:02}:{:02}:{:02} GMT", kDays[utc.tm_wday], utc.tm_mday,
+                     kMonths[utc.tm_mon], 1900 + utc.tm_year, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
 
 Response bytes_response(core::Result<core::Bytes> bytes) {
   if (!bytes) return error_response(bytes.error());

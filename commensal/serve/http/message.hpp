@@ -28,6 +28,8 @@ struct Response {
 /// HTTP status of an error; the one table of it is in message.cpp.
 int status_of(core::ErrorCode code);
 std::string_view reason_phrase(int status);
+/// RFC 9110, section 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT".
+std::string http_date(std::int64_t ms);
 
 Response json_response(std::string text);
 /// Of application/octet-stream.

@@ -74,6 +74,14 @@ constexpr About kAbout[] = {
     {"GET /v1/models/{model}/content", "The newest version's ONNX file", "", "bytes"},
     {"GET /v1/models/{model}/versions/{version}", "A version of a model"},
     {"GET /v1/models/{model}/versions/{version}/content", "A version's ONNX file", "", "bytes"},
+    {"OPTIONS /v1/uploads", "What is understood of tus 1.0"},
+    {"POST /v1/uploads", "Announce a model's file that comes in pieces"},
+    {"GET /v1/uploads", "Own unfinished uploads"},
+    {"GET /v1/uploads/{upload}", "How far an upload is"},
+    {"PATCH /v1/uploads/{upload}", "The next piece", "bytes"},
+    {"DELETE /v1/uploads/{upload}", "Give an upload up"},
+    {"OPTIONS /v1/uploads/{upload}", "What is understood of tus 1.0"},
+    {"POST /v1/uploads/{upload}/push", "Make a version of what was uploaded"},
     {"GET /v1/models/{model}/accounts", "Who may use a private model"},
     {"PUT /v1/models/{model}/accounts/{account}", "Let an account use a private model"},
     {"DELETE /v1/models/{model}/accounts/{account}", "Let it do so no longer"},
@@ -232,7 +240,7 @@ Json operation(const Route& route) {
   core::check(about != std::end(kAbout), "a route is described: " + key);
   Json made = {{"summary", about->summary}};
   if (Json path = parameters(route.pattern); !path.empty()) made["parameters"] = std::move(path);
-  if (route.method != "GET" && route.method != "DELETE")
+  if (route.method != "GET" && route.method != "DELETE" && route.method != "OPTIONS")
     made["requestBody"] = {{"content", content(about->sent)}};
   made["responses"] = {
       {"2XX", {{"description", "As asked for"}, {"content", content(about->answered)}}},
