@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits_gateway.hpp>
+#include <commensal/base/core/limits_uploads.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/tensor/elements.hpp>
 #include <commensal/serve/client/answers.hpp>
@@ -115,6 +116,11 @@ core::Result<void> Client::ready() {
 }
 
 core::Result<ModelInfo> Client::push(const PushRequest& push) {
+  const bool is_large = std::cmp_greater(push.bytes.size(), limits::kUploadPieceBytesMax);
+  return is_large ? push_in_pieces(push) : push_whole(push);
+}
+
+core::Result<ModelInfo> Client::push_whole(const PushRequest& push) {
   HttpRequest request;
   request.method = "PUT";
   request.target = "/v1/models/" + escaped_path(push.model);

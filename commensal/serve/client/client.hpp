@@ -129,6 +129,8 @@ class Client {
   core::Result<void> live();
   core::Result<void> ready();
 
+  /// What has more than limits::kUploadPieceBytesMax goes in pieces, as an upload: where that ends
+  /// before its end, the same push goes on from there, for a day.
   core::Result<ModelInfo> push(const PushRequest& request);
   core::Result<std::vector<ModelInfo>> models();
   /// The same as the gateway's JSON, of all its pages.
@@ -208,6 +210,10 @@ class Client {
   Client(Transport transport, std::string token)
       : transport_(std::move(transport)), token_(std::move(token)) {}
   core::Result<HttpResponse> call(HttpRequest request);
+  core::Result<HttpResponse> call_about_upload(std::string_view method, const std::string& target,
+                                               HttpRequest request);
+  core::Result<ModelInfo> push_whole(const PushRequest& push);
+  core::Result<ModelInfo> push_in_pieces(const PushRequest& push);
   core::Result<core::Bytes> get(const std::string& target, const Progress& received = {});
 
   Transport transport_;

@@ -41,6 +41,7 @@ std::string head_of(const HttpRequest& request, const Url& url, std::size_t body
     head += fmt::format("Content-Type: {}\r\n", request.content_type);
   if (request.json_bytes)
     head += fmt::format("Inference-Header-Content-Length: {}\r\n", *request.json_bytes);
+  for (const auto& [name, value] : request.headers) head += fmt::format("{}: {}\r\n", name, value);
   return head + fmt::format("Content-Length: {}\r\n\r\n", body_bytes);
 }
 

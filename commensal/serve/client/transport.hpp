@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace commensal::client {
 
@@ -27,12 +29,13 @@ struct Url {
 struct HttpRequest {
   std::string_view method;
   std::string target;
-  std::string token;                      // Bearer, or ""
-  std::string content_type;               // where there is a body
-  std::optional<std::size_t> json_bytes;  // Inference-Header-Content-Length
-  std::span<const core::ByteView> parts;  // of the body, in order
-  Progress progress;                      // of the body that is sent
-  Progress received;                      // of the answer's
+  std::string token;                                              // Bearer, or ""
+  std::string content_type;                                       // where there is a body
+  std::vector<std::pair<std::string, std::string>> headers = {};  // besides
+  std::optional<std::size_t> json_bytes;                          // Inference-Header-Content-Length
+  std::span<const core::ByteView> parts;                          // of the body, in order
+  Progress progress;                                              // of the body that is sent
+  Progress received;                                              // of the answer's
 };
 struct HttpResponse {
   int status = 0;
