@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 from . import aio, client, errors, receipts
+from ._cards import Card
 from ._pictures import Picture
 from .client import Answer, Client, Model
 from .errors import *  # noqa: F403
 from .receipts import Checked, Receipt
 
-__all__ = ["Answer", "Checked", "Client", "Model", "Picture", "Receipt", "aio", "login", "model",
-           "push", "receipts", *errors.__all__]
+__all__ = ["Answer", "Card", "Checked", "Client", "Model", "Picture", "Receipt", "aio", "explore",
+           "login", "model", "push", "receipts", *errors.__all__]
 __version__ = "0.1.0"
 
 _default: Client | None = None
@@ -40,7 +42,16 @@ def model(name: str, version: int | None = None) -> Model:
     return (_default or login()).model(name, version)
 
 
+def explore(query: str = "", *, task: str = "", modality: str = "", sort: str = "name",
+            count: int = 100) -> list[dict[str, Any]]:
+    """As Client.explore(), likewise."""
+    return (_default or login()).explore(query, task=task, modality=modality, sort=sort,
+                                         count=count)
+
+
 def push(path: str | os.PathLike[str], name: str | None = None, *, private: bool = False,
-         allow: Sequence[str] = ()) -> Model:
+         allow: Sequence[str] = (), privacy_class: str = "",
+         card: str | os.PathLike[str] | None = None) -> Model:
     """As Client.push(), likewise."""
-    return (_default or login()).push(path, name, private=private, allow=allow)
+    return (_default or login()).push(path, name, private=private, allow=allow,
+                                      privacy_class=privacy_class, card=card)

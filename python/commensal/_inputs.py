@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ._pictures import Picture, is_picture, picture_tensor
+from ._pictures import CardPicture, Picture, card_tensor, is_picture, opened, picture_tensor
 from ._tensors import BY_OIP, Array, DType, Tensor
 from .errors import BadAnswer, WrongInput
+
+
+RuleOf = Callable[[str], "Picture | CardPicture"]  # of the input of this name
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,16 @@ def _check_shape(port: Port, array: Array, signature: str) -> None:
                      f"[{','.join(map(str, found))}]{hint}; the model is {signature}")
 
 
-def _tensor(port: Port, x: Any, signature: str, picture: Picture) -> Tensor:
+def _tensor(port: Port, x: Any, signature: str, rule_of: RuleOf) -> Tensor:
+    if isinstance(x, os.PathLike) or (isinstance(x, str) and port.dtype.numpy):
+        x = opened(x)
     if is_picture(x):
         if port.dtype.name != "float32":
             raise WrongInput(f"a picture becomes float32, input '{port.name}' takes "
                              f"{port.dtype.name}: make an array of it; the model is {signature}")
-        x = picture_tensor(x, port.shape, signature, picture)
+        rule = rule_of(port.name)
+        x = (card_tensor(x, port.shape, signature, rule) if isinstance(rule, CardPicture) else
+             picture_tensor(x, port.shape, signature, rule))
     is_typed = isinstance(x, (np.ndarray, np.generic))
     array = np.asarray(x) if is_typed else _from_plain(port, x, signature)
     _check_type(port, array, signature)
@@ -94,7 +102,7 @@ def _tensor(port: Port, x: Any, signature: str, picture: Picture) -> Tensor:
     return Tensor.of_array(port.name, port.dtype, array)
 
 
-def tensors_of(x: Any, inputs: Sequence[Port], signature: str, picture: Picture) -> list[Tensor]:
+def tensors_of(x: Any, inputs: Sequence[Port], signature: str, rule_of: RuleOf) -> list[Tensor]:
     """Raises WrongInput."""
     if not isinstance(x, Mapping):
         if len(inputs) != 1:
@@ -107,4 +115,4 @@ def tensors_of(x: Any, inputs: Sequence[Port], signature: str, picture: Picture)
             near = difflib.get_close_matches(str(name), by_name, 1)
             hint = f" (did you mean '{near[0]}'?)" if near else ""
             raise WrongInput(f"the model has no input '{name}'{hint}; the model is {signature}")
-    return [_tensor(by_name[name], value, signature, picture) for name, value in x.items()]
+    return [_tensor(by_name[name], value, signature, rule_of) for name, value in x.items()]

@@ -2,6 +2,7 @@
 """Pictures (PIL) into tensors, by the rules of `commensal infer` and to the same bits."""
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,17 @@ class Picture:
     convert: bool = False
     mean: float | Sequence[float] = 0.0
     scale: float | Sequence[float] = 1.0
+
+
+@dataclass(frozen=True)
+class CardPicture:
+    """The same as a model's card has it."""
+
+    input: str  # "": the only one
+    rule: Picture
+    size: tuple[int, int] | None  # height, width, where the model leaves them free
+    layout: str = "NCHW"  # or NHWC
+    colour: str = ""  # RGB, BGR, gray; "": as many channels as the input has
 
 
 def is_picture(x: object) -> bool:
@@ -109,8 +121,29 @@ def _per_channel(name: str, given: float | Sequence[float], channels: int) -> Ar
     return np.broadcast_to(values, 3)[:channels, None, None]
 
 
-def picture_tensor(image: Any, shape: Sequence[int], signature: str, rule: Picture) -> Array:
-    """float32[1,C,H,W] for an input of this shape; where H and W are free, the picture's own."""
+def opened(path: str | os.PathLike[str]) -> Any:
+    """The picture in a file."""
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        raise WrongInput(f"'{os.fspath(path)}': pictures need Pillow (Debian's python3-pil): "
+                         "`pip install Pillow`, or give an array") from None
+    try:
+        with Image.open(path) as image:
+            image.load()
+            return image
+    except UnidentifiedImageError:
+        raise WrongInput(f"'{os.fspath(path)}' is no picture: expected JPEG, PNG, PGM or PPM; "
+                         "arrays are given as arrays, np.load(...)") from None
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise WrongInput(f"'{os.fspath(path)}': no picture can be read from it "
+                         f"({getattr(error, 'strerror', None) or error})") from None
+
+
+def picture_tensor(image: Any, shape: Sequence[int], signature: str, rule: Picture,
+                   is_blue_first: bool = False) -> Array:
+    """float32[1,C,H,W] for an input of this shape; where H and W are free, the picture's own. The
+    rule's numbers are in the order of the input's channels."""
     fits = len(shape) == 4 and shape[0] in (1, -1) and shape[1] in (1, 3)
     if not fits:
         raise WrongInput(f"a picture fills float32[1,1|3,H,W], the model's input is {signature}: "
@@ -128,7 +161,19 @@ def picture_tensor(image: Any, shape: Sequence[int], signature: str, rule: Pictu
         else:
             f = np.float32
             planes = (f(0.299) * planes[0] + f(0.587) * planes[1] + f(0.114) * planes[2])[None]
+    if is_blue_first:
+        planes = planes[::-1]
     height = shape[2] if shape[2] > 0 else planes.shape[1]
     width = shape[3] if shape[3] > 0 else planes.shape[2]
     made = _sized(planes, height, width, rule) - _per_channel("mean", rule.mean, channels)
     return np.asarray(made / _per_channel("scale", rule.scale, channels))[None]
+
+
+def card_tensor(image: Any, shape: Sequence[int], signature: str, card: CardPicture) -> Array:
+    """The same by the rules of the model's card."""
+    is_last = card.layout == "NHWC" and len(shape) == 4
+    wanted = [shape[0], shape[3], shape[1], shape[2]] if is_last else list(shape)
+    if card.size and len(wanted) == 4:
+        wanted[2:] = [own if own > 0 else said for own, said in zip(wanted[2:], card.size)]
+    made = picture_tensor(image, wanted, signature, card.rule, card.colour == "BGR")
+    return np.ascontiguousarray(np.moveaxis(made, 1, 3) if is_last else made)

@@ -147,9 +147,9 @@ class Transport:
         response = self.send(method, target, body, headers)
         if 200 <= response.status < 300:
             return response
-        raise self._error(response)
+        raise self.error_of(response)
 
-    def _error(self, response: Response) -> CommensalError:
+    def error_of(self, response: Response) -> CommensalError:
         said, code = f"status {response.status}", ""
         try:
             found = json.loads(response.body)

@@ -22,6 +22,7 @@ from typing import Any, ParamSpec, TypeVar
 from . import client as _blocking
 from . import receipts as _receipts
 from ._batches import Progress, length_of, patiently, shown_progress
+from ._cards import Card
 from ._inputs import Port
 from ._pictures import Picture
 from ._tensors import Array
@@ -64,7 +65,7 @@ class Answer:
     """As commensal.Answer."""
 
     def __init__(self, threads: _Threads, answer: _blocking.Answer) -> None:
-        self._answer = answer
+        self._threads, self._answer = threads, answer
         self.model, self.version, self.provider = answer.model, answer.version, answer.provider
         self.outputs, self.privacy_class = answer.outputs, answer.privacy_class
         self.receipt = Receipt(threads, answer.receipt)
@@ -72,6 +73,12 @@ class Answer:
     @property
     def output(self) -> Array:
         return self._answer.output
+
+    async def names(self, row: int | None = None) -> list[tuple[str, float]]:
+        return await self._threads.run(self._answer.names, row)
+
+    async def top(self, k: int, row: int | None = None) -> list[tuple[str, float]]:
+        return await self._threads.run(self._answer.top, k, row)
 
     def __repr__(self) -> str:
         return repr(self._answer)
@@ -89,13 +96,20 @@ class Model:
     def __repr__(self) -> str:
         return repr(self._model)
 
-    async def infer(self, x: Any, *, timeout_s: float | None = None, picture: Picture = Picture(),
+    async def card(self) -> Card:
+        return await self._threads.run(self._model.card)
+
+    async def set_card(self, card: str | os.PathLike[str]) -> Card:
+        return await self._threads.run(self._model.set_card, card)
+
+    async def infer(self, x: Any, *, timeout_s: float | None = None,
+                    picture: Picture | None = None,
                     privacy_class: str | None = None) -> Answer:
         answer = await self._threads.run(self._model.infer, x, timeout_s=timeout_s,
                                          picture=picture, privacy_class=privacy_class)
         return Answer(self._threads, answer)
 
-    async def _patiently(self, x: Any, patience_s: float, picture: Picture,
+    async def _patiently(self, x: Any, patience_s: float, picture: Picture | None,
                          privacy_class: str | None) -> Answer:
         def ask(x: Any) -> _blocking.Answer:
             return self._model.infer(x, picture=picture, privacy_class=privacy_class)
@@ -105,7 +119,7 @@ class Model:
 
     async def infer_many(self, inputs: Iterable[Any] | AsyncIterable[Any], *, at_once: int = 8,
                          progress: Progress = False, patience_s: float = 60.0,
-                         picture: Picture = Picture(),
+                         picture: Picture | None = None,
                          privacy_class: str | None = None) -> AsyncIterator[Answer]:
         """In the order of the inputs, which may come asynchronously themselves."""
         if not 1 <= at_once <= _THREADS:
@@ -176,11 +190,16 @@ class Client:
     async def model(self, name: str, version: int | None = None) -> Model:
         return Model(self._threads, await self._threads.run(self._client.model, name, version))
 
+    async def explore(self, query: str = "", *, task: str = "", modality: str = "",
+                      sort: str = "name", count: int = 100) -> list[dict[str, Any]]:
+        return await self._threads.run(self._client.explore, query, task=task, modality=modality,
+                                       sort=sort, count=count)
+
     async def push(self, path: str | os.PathLike[str], name: str | None = None, *,
-                   private: bool = False, allow: Sequence[str] = (),
-                   privacy_class: str = "") -> Model:
+                   private: bool = False, allow: Sequence[str] = (), privacy_class: str = "",
+                   card: str | os.PathLike[str] | None = None) -> Model:
         made = await self._threads.run(self._client.push, path, name, private=private, allow=allow,
-                                       privacy_class=privacy_class)
+                                       privacy_class=privacy_class, card=card)
         return Model(self._threads, made)
 
     async def receipts(self, count: int = 20) -> list[dict[str, Any]]:

@@ -6,32 +6,35 @@ import difflib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from ._batches import Progress, in_order
+from ._cards import Card, CardOutput, card_bytes, row_of, top_of
 from ._inputs import Port, signature_of, tensors_of
-from ._pictures import Picture
+from ._pictures import CardPicture, Picture
 from ._tensors import BY_OIP, Array, Tensor
 from ._transport import Response, Transport
 from ._trust import DEFAULT_GATEWAY, Trust, find_token, parse_url
+from ._uploads import push_file
 from .errors import BadAnswer, CommensalError, NotFound, RequestRefused, UnknownModel, WrongInput
 from .receipts import Expected, Receipt, receipt_bytes
 
 __all__ = ["Answer", "Client", "Model", "login"]
 
 _PAGES_MAX = 32
+_SORTS = ("name", "newest", "used")
 
 
 class Answer:
     """What a model said, and the receipt for it."""
 
-    def __init__(self, model: str, version: int, tensors: list[Tensor], provider: str,
-                 receipt: Receipt, privacy_class: str = "") -> None:
-        self.model, self.version, self.provider, self.receipt = model, version, provider, receipt
+    def __init__(self, model: Model, tensors: list[Tensor], provider: str, receipt: Receipt,
+                 privacy_class: str = "") -> None:
+        self.model, self.version, self.provider = model.name, model.version, provider
+        self.receipt, self._model = receipt, model
         self.privacy_class = privacy_class  # that the gateway placed it by; "": by none
         self.outputs: dict[str, Array] = {t.name: t.array() for t in tensors}
 
@@ -42,6 +45,30 @@ class Answer:
             raise WrongInput(f"the model has the outputs {', '.join(self.outputs)}: take one of "
                              "answer.outputs")
         return next(iter(self.outputs.values()))
+
+    def names(self, row: int | None = None) -> list[tuple[str, float]]:
+        """What the model says that it is, with scores, the greatest first: as many as the model's
+        card says, or 5."""
+        return self._top(None, row)
+
+    def top(self, k: int, row: int | None = None) -> list[tuple[str, float]]:
+        """The k greatest elements of the output that the card reads (or the only one), by the
+        card's labels, or their places where it has none, with their shares where it says softmax,
+        else their values. `row`: of an answer with several."""
+        return self._top(k, row)
+
+    def _top(self, k: int | None, row: int | None) -> list[tuple[str, float]]:
+        card = self._model._card_if_any()
+        read = card.output if card and card.output else CardOutput("", False, 5)
+        if read.name and read.name not in self.outputs:
+            raise WrongInput(f"the card reads the output '{read.name}', the answer has "
+                             f"{', '.join(self.outputs)}: the card is of another version")
+        output = self.outputs[read.name] if read.name else self.output
+        if output.dtype == object or not output.size:
+            raise WrongInput(f"no numbers to rank: {self!r}")
+        labels = card.labels if card else ()
+        return top_of(row_of(output, labels, row), labels, read.softmax,
+                      read.top if k is None else k)
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{n} {a.dtype}{list(a.shape)}" for n, a in self.outputs.items())
@@ -56,6 +83,8 @@ class Model:
         try:
             self.name, self.version = str(info["name"]), int(info["version"])
             self.sha256 = str(info["sha256"])
+            self._card: Card | None = None
+            self._has_card: bool | None = None  # None: not asked yet
             self._roots = str(info["graph_root"]), str(info["weight_root"])
             self.inputs = [Port.of_json(port) for port in ports["inputs"]]
             self.outputs = [Port.of_json(port) for port in ports["outputs"]]
@@ -69,17 +98,53 @@ class Model:
     def __repr__(self) -> str:
         return f"Model({self.signature}, version {self.version})"
 
-    def infer(self, x: Any, *, timeout_s: float | None = None, picture: Picture = Picture(),
+    def card(self) -> Card:
+        """What its owner says of it now. Raises NotFound where it has none."""
+        try:
+            said = self._client._transport.call("GET", f"/v1/models/{quote(self.name)}/card").json()
+        except NotFound as error:
+            self._card, self._has_card = None, False
+            raise NotFound(f"{self.name} has no card ({error}): its owner gives it one by "
+                           "model.set_card(path), or push(..., card=path)") from None
+        self._card, self._has_card = Card.of_json(said), True
+        return self._card
+
+    def set_card(self, card: str | os.PathLike[str]) -> Card:
+        """Gives it a card, by its path or its text, for all versions, in place of the one before.
+        One that says of inputs or outputs what is not so is refused."""
+        self._client._put_card(self.name, card_bytes(card))
+        return self.card()
+
+    def _card_if_any(self) -> Card | None:
+        """As it was when it was first asked for."""
+        if self._has_card is None:
+            try:
+                self.card()
+            except NotFound:
+                pass
+        return self._card
+
+    def _rule_of(self, picture: Picture | None, name: str) -> Picture | CardPicture:
+        if picture is not None:
+            return picture
+        card = self._card_if_any()
+        if card and card.picture and card.picture.input in ("", name):
+            return card.picture
+        return Picture()
+
+    def infer(self, x: Any, *, timeout_s: float | None = None, picture: Picture | None = None,
               privacy_class: str | None = None) -> Answer:
-        """`x`: an array, or a picture (PIL), for a model of one input; a dict of them by name for
-        any. After `timeout_s` the gateway gives up, which may still cost. `privacy_class`: of the
+        """`x`: an array, a picture (PIL) or the path of one, for a model of one input; a dict of
+        them by name for any. A picture becomes numbers by `picture`, else by the model's card.
+        After `timeout_s` the gateway gives up, which may still cost. `privacy_class`: of the
         inputs, which only providers that an auditor has vouched for may see."""
-        tensors = tensors_of(x, self.inputs, self.signature, picture)
+        tensors = tensors_of(x, self.inputs, self.signature,
+                             lambda name: self._rule_of(picture, name))
         return self._client._infer(self, tensors, timeout_s, privacy_class)
 
     def infer_many(self, inputs: Iterable[Any], *, at_once: int = 8,
                    progress: Progress = False, patience_s: float = 60.0,
-                   picture: Picture = Picture(),
+                   picture: Picture | None = None,
                    privacy_class: str | None = None) -> Iterator[Answer]:
         """Answers in the order of the inputs, which are taken as they are needed; so many requests
         are under way at a time. `progress`: True, a line on a terminal; or a function of how many
@@ -157,24 +222,57 @@ class Client:
         return f"; did you mean {' or '.join(near[:3])}?" if near else (
             "; client.models() lists those that there are")
 
+    def explore(self, query: str = "", *, task: str = "", modality: str = "",
+                sort: str = "name", count: int = 100) -> list[dict[str, Any]]:
+        """Models by words of their names and cards, as the gateway's JSON has them: `count` at
+        most. `task` such as image-classification; `modality`: image, text, audio, tabular, other;
+        `sort`: name, newest or used."""
+        if sort not in _SORTS:
+            raise RequestRefused(f"sort is '{sort}', expected one of {', '.join(_SORTS)}")
+        asked = {"query": query, "task": task, "modality": modality, "sort": sort}
+        found: list[dict[str, Any]] = []
+        after = ""
+        while len(found) < count:
+            part = {**asked, "count": str(min(100, count - len(found))), "after": after}
+            said = self._transport.call("GET", "/v1/explore?" + urlencode(
+                {key: text for key, text in part.items() if text}, quote_via=quote)).json()
+            if not isinstance(said, dict) or not isinstance(said.get("models"), list):
+                raise BadAnswer("the gateway's list of models makes no sense")
+            found += said["models"]
+            before, after = after, str(said.get("next") or "")
+            if not said["models"] or after in ("", before):
+                break
+        return found[:count]
+
     def push(self, path: str | os.PathLike[str], name: str | None = None, *, private: bool = False,
-             allow: Sequence[str] = (), privacy_class: str = "") -> Model:
+             allow: Sequence[str] = (), privacy_class: str = "",
+             card: str | os.PathLike[str] | None = None) -> Model:
         """Gives the gateway an ONNX file to serve: a new model, or the next version of it.
         `allow`: addresses of the providers that may run a private one. `privacy_class`: of the
-        inputs, from this version on; "": as the version before."""
-        data = Path(path).read_bytes()
+        inputs, from this version on; "": as the version before. `card`: a path, or the text.
+        A file over 8 MiB goes in parts: what broke off goes on where it was by the same call."""
         full = self._full_name(name if name is not None else Path(path).stem)
         if allow and not private:
             raise RequestRefused("allow is for private models: push(..., private=True)")
-        said = ["private=1"] if private else []
-        said += [f"allow={','.join(allow)}"] if allow else []
-        said += [f"privacy_class={quote(privacy_class)}"] if privacy_class else []
-        query = "?" + "&".join(said) if said else ""
-        info = self._transport.call("PUT", f"/v1/models/{quote(full)}{query}", data,
-                                    {"Content-Type": "application/octet-stream"}).json()
-        if not isinstance(info, dict) or info.get("sha256") != sha256(data).hexdigest():
+        text = card_bytes(card) if card is not None else None
+        said = {"private": "1"} if private else {}
+        said |= {"allow": ",".join(allow)} if allow else {}
+        said |= {"privacy_class": privacy_class} if privacy_class else {}
+        info, digest = push_file(self._transport, Path(path), full, self.account, said)
+        if not isinstance(info, dict) or info.get("sha256") != digest:
             raise BadAnswer("the gateway has another file than was sent: push it again")
+        if text is not None:
+            try:
+                self._put_card(full, text)
+            except CommensalError as error:
+                error.add_note(f"the model itself is there, as version {info.get('version')} of "
+                               f"{full}: model.set_card(path) gives it another card")
+                raise
         return self.model(full, int(info["version"]))
+
+    def _put_card(self, full: str, text: bytes) -> None:
+        self._transport.call("PUT", f"/v1/models/{quote(full)}/card", text,
+                             {"Content-Type": "text/markdown; charset=utf-8"})
 
     def receipt(self, id: str) -> Receipt:
         """One of this account's, by its id."""
@@ -217,7 +315,7 @@ class Client:
                             f"any provider may have seen the inputs; the answer's receipt is {id}")
         expected = Expected(provider, model._roots, tuple(tensors), tuple(outputs))
         receipt = Receipt(id, lambda what: self._fetch(id, what), expected)
-        return Answer(model.name, model.version, outputs, provider, receipt, placed_by)
+        return Answer(model, outputs, provider, receipt, placed_by)
 
 
 def _read_answer(response: Response) -> tuple[dict[str, Any], list[Tensor]]:

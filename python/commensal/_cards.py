@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a model's owner says of it: its card, a Markdown file with YAML before it (README.md)."""
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._pictures import CardPicture, Picture
+from ._tensors import Array
+from .errors import BadAnswer, RequestRefused, WrongInput
+
+_CARD_BYTES_MAX = 64 << 10
+
+
+@dataclass(frozen=True)
+class CardOutput:
+    """How an output is read."""
+
+    name: str  # "": the only one
+    softmax: bool
+    top: int
+
+
+@dataclass(frozen=True)
+class Card:
+    """A model's card; what it does not say is empty, or None. `text` is its Markdown without the
+    front matter, `source` the whole file, `example` an input and a note about it."""
+
+    model: str
+    text: str
+    source: str
+    license: str
+    parent: str
+    task: str
+    modality: str
+    language: tuple[str, ...]
+    tags: tuple[str, ...]
+    labels: tuple[str, ...]
+    picture: CardPicture | None
+    output: CardOutput | None
+    example: tuple[str, str] | None
+
+    def __repr__(self) -> str:
+        said = {"task": self.task, "modality": self.modality, "license": self.license,
+                "labels": len(self.labels) or ""}
+        shown = ", ".join(f"{name} {what}" for name, what in said.items() if what)
+        return f"Card({self.model}{': ' if shown else ''}{shown})"
+
+    @classmethod
+    def of_json(cls, said: Any) -> Card:
+        """Raises BadAnswer."""
+        try:
+            card = said["card"]
+            example = card.get("example")
+            return cls(
+                model=str(said["model"]), text=str(said.get("text") or ""),
+                source=str(said.get("source") or ""), license=_text(card, "license"),
+                parent=_text(card, "parent"), task=_text(card, "task"),
+                modality=_text(card, "modality"), language=_texts(card, "language"),
+                tags=_texts(card, "tags"), labels=_texts(card, "labels"),
+                picture=_picture(card.get("picture")), output=_output(card.get("output")),
+                example=(_text(example, "input"), _text(example, "text")) if example else None)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise BadAnswer("the gateway's answer about the card makes no sense") from None
+
+
+def _text(said: Any, key: str) -> str:
+    found = said.get(key)
+    return "" if found is None else str(found)
+
+
+def _texts(said: Any, key: str) -> tuple[str, ...]:
+    found = said.get(key)
+    if isinstance(found, str):
+        return (found,) if found else ()
+    return tuple(str(one) for one in found or ())
+
+
+def _numbers(found: Any, otherwise: float) -> Array:
+    """One, or one for each channel, as the gateway's own arithmetic has them."""
+    return np.asarray(otherwise if found is None or found == [] else found, np.float64)
+
+
+def _picture(said: Any) -> CardPicture | None:
+    """The card's (pixel / scale - mean) / std is (pixel - mean * scale) / (std * scale)."""
+    if not said:
+        return None
+    size, scale = said.get("size"), float(said.get("scale") or 1)
+    mean, std = (_numbers(said.get(key), no) * scale for key, no in (("mean", 0.0), ("std", 1.0)))
+    rule = Picture(resize=_text(said, "resize") or "refuse", convert=True,
+                   mean=mean.tolist(), scale=std.tolist())
+    return CardPicture(_text(said, "input"), rule,
+                       (int(size[0]), int(size[1])) if size else None,
+                       _text(said, "layout") or "NCHW", _text(said, "colour"))
+
+
+def _output(said: Any) -> CardOutput | None:
+    if not said:
+        return None
+    return CardOutput(_text(said, "name"), bool(said.get("softmax")), int(said.get("top_k") or 5))
+
+
+def card_bytes(card: str | os.PathLike[str]) -> bytes:
+    """Of a path, or of the card's own text, which has more than one line.
+
+    >>> card_bytes("---\\nlicense: mit\\n---\\nReads digits.\\n")[:3]
+    b'---'
+    """
+    if isinstance(card, str) and "\n" in card:
+        data = card.encode()
+    else:
+        try:
+            data = Path(card).read_bytes()
+        except OSError as error:
+            raise RequestRefused(f"no card at '{os.fspath(card)}' ({error.strerror}): expected the "
+                                 "path of a Markdown file, or its text") from None
+    if len(data) > _CARD_BYTES_MAX:
+        raise RequestRefused(f"the card has {len(data)} bytes, at most {_CARD_BYTES_MAX} are kept")
+    return data
+
+
+def row_of(output: Array, labels: Sequence[str], row: int | None) -> Array:
+    """What there is to rank: a vector, or one row of several; dimensions of 1 behind as many
+    elements as there are labels do not count. Raises WrongInput."""
+    shape = output.shape or (1,)
+    while labels and len(shape) > 1 and shape[-1] == 1 and len(labels) != 1:
+        shape = shape[:-1]
+    is_vector = not labels and max(shape) == output.size
+    rows = output.reshape(-1, output.size if is_vector else shape[-1])
+    if row is None and len(rows) != 1:
+        raise WrongInput(f"the answer has {len(rows)} rows: top(k, row=0) is of the first")
+    if row is not None and not 0 <= row < len(rows):
+        raise WrongInput(f"row {row}, expected 0 to {len(rows) - 1}")
+    return np.asarray(rows[row or 0])
+
+
+def top_of(output: Array, labels: Sequence[str], softmax: bool,
+           count: int) -> list[tuple[str, float]]:
+    """The greatest elements of one row and what they are called, the greatest first; where several
+    are equal, the first of them; what is no number counts as the least.
+
+    >>> top_of(np.array([1.0, 3.0, 2.0]), ["cat", "dog", "owl"], False, 2)
+    [('dog', 3.0), ('owl', 2.0)]
+    """
+    values = np.asarray(output).ravel().astype(np.float64)
+    if count < 1:
+        raise WrongInput(f"the top {count}, expected 1 or more")
+    if labels and len(labels) != values.size:
+        raise WrongInput(f"the card has {len(labels)} labels, the output {values.size} elements: "
+                         "the card is of another version of the model")
+    rank = np.where(np.isnan(values), -np.inf, values)
+    order = np.argsort(-rank, kind="stable")[:count]
+    if softmax:
+        with np.errstate(invalid="ignore"):
+            powers = np.exp(rank - rank.max())
+            values = powers / powers.sum()
+    return [(labels[i] if labels else str(i), float(values[i])) for i in order]

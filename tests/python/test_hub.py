@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cards, explore, names for answers, uploads that break off: against a gateway that is none, and
+against a real one where it has the routes."""
+import asyncio
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import commensal
+import numpy as np
+from commensal import _uploads
+from commensal._pictures import CardPicture, Picture, card_tensor, picture_tensor
+from hub_stub import Server
+from system import DIGITS, IMAGES, clean_environment
+from test_client import WithSystem
+
+try:
+    from PIL import Image
+except ImportError:
+    Image = None
+
+NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+CARD = {"license": "MIT", "parent": None, "task": "image-classification", "modality": "image",
+        "tags": ["digits"], "labels": NAMES, "language": "en",
+        "picture": {"input": "image", "resize": "stretch", "scale": 2, "mean": [0.75] * 3,
+                    "std": [7.95] * 3},
+        "output": {"name": "logits", "softmax": True, "top_k": 3},
+        "example": {"input": "three.png", "text": "a three"}}
+
+
+class WithStub(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="commensal-hub-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        patch = mock.patch.dict(os.environ, clean_environment(
+            XDG_STATE_HOME=self.folder / "state"), clear=True)
+        patch.start()
+        self.addCleanup(patch.stop)
+        server = Server()
+        self.addCleanup(server.close)
+        self.hub, self.url = server.hub, server.url
+        self.client = commensal.client.login(server.url, "t")
+        self.addCleanup(self.client.close)
+        self.model = self.client.model("a/m")
+
+    def image(self, height=8, width=8, mode="L"):
+        values = np.random.default_rng(7).integers(
+            0, 256, (height, width, *([3] if mode == "RGB" else [])))
+        return Image.fromarray(values.astype(np.uint8), mode)
+
+
+class Cards(WithStub):
+    def test_a_card_says_what_its_owner_said(self):
+        self.hub.card = CARD
+        card = self.model.card()
+        self.assertEqual((card.model, card.license, card.parent, card.task, card.modality),
+                         ("a/m", "MIT", "", "image-classification", "image"))
+        self.assertEqual((card.labels[3], card.tags, card.language, card.example),
+                         ("three", ("digits",), ("en",), ("three.png", "a three")))
+        self.assertEqual(card.text, "Reads digits.")
+        self.assertTrue(card.source.startswith("---"))
+        self.assertIn("10", repr(card))
+
+    def test_none_is_said_with_what_to_do(self):
+        with self.assertRaisesRegex(commensal.NotFound, r"a/m has no card.*model\.set_card"):
+            self.model.card()
+
+    def test_what_makes_no_sense_is_refused(self):
+        for bad in ({"picture": {"size": ["wide"]}}, {"output": {"top_k": "many"}}, "text",
+                    {"picture": {"mean": ["x"]}}, {"labels": 5}, {"example": "x"}):
+            self.hub.card = bad
+            with self.assertRaises(commensal.BadAnswer, msg=bad):
+                self.model.card()
+
+    def test_of_a_path_or_a_text(self):
+        self.hub.card = CARD
+        file = self.folder / "README.md"
+        file.write_text("---\nlicense: mit\n---\nOf a file.\n")
+        self.model.set_card(file)
+        self.model.set_card(str(file))
+        self.model.set_card("---\nlicense: mit\n---\nOf a text.\n")
+        self.assertEqual([put.split(b"\n")[3] for put in self.hub.cards_put],
+                         [b"Of a file.", b"Of a file.", b"Of a text."])
+        with self.assertRaisesRegex(commensal.RequestRefused, "expected the path of a Markdown"):
+            self.model.set_card("nonesuch.md")
+        with self.assertRaisesRegex(commensal.RequestRefused, "at most 65536"):
+            self.model.set_card("x\n" * 40000)
+
+    def test_a_push_takes_its_card_along(self):
+        file = self.folder / "small.onnx"
+        file.write_bytes(b"model")
+        self.client.push(file, card="---\nlicense: mit\n---\nWith it.\n")
+        self.assertIn(b"With it.", self.hub.cards_put[0])
+        asked = [target for method, target in self.hub.asked if method == "PUT"]
+        self.assertEqual(asked, ["/v1/models/alice/small", "/v1/models/alice/small/card"])
+        with self.assertRaises(commensal.RequestRefused):
+            self.client.push(file, card="nonesuch.md")
+        self.assertEqual(len(self.hub.cards_put), 1)
+
+    def test_a_card_that_lies_is_refused_and_the_model_stays(self):
+        self.hub.refuses_card = True
+        file = self.folder / "small.onnx"
+        file.write_bytes(b"model")
+        with self.assertRaisesRegex(commensal.RequestRefused, "output 'logits'") as caught:
+            self.client.push(file, card="---\n---\n")
+        self.assertIn("version 1 of alice/small", caught.exception.__notes__[0])
+
+
+class Names(WithStub):
+    def ask(self, x=np.zeros((1, 1, 8, 8), np.float32)):
+        return self.client.model("a/m").infer(x)
+
+    def test_are_those_of_the_card_with_shares(self):
+        self.hub.card = CARD
+        answer = self.ask()
+        powers = np.exp(np.arange(10.0) - 9)
+        names = answer.names()
+        self.assertEqual([name for name, _ in names], ["nine", "eight", "seven"])
+        self.assertAlmostEqual(names[0][1], (powers / powers.sum())[9])
+        self.assertEqual(answer.top(1), names[:1])
+        self.assertEqual(len(answer.top(99)), 10)
+
+    def test_without_a_card_are_places_and_values(self):
+        self.assertEqual(self.ask().top(2), [("9", 9.0), ("8", 8.0)])
+        self.assertEqual(len(self.ask().names()), 5)
+
+    def test_the_card_is_asked_for_once(self):
+        model = self.client.model("a/m")
+        for _ in range(3):
+            model.infer(np.zeros((1, 1, 8, 8), np.float32)).names()
+        self.assertEqual(sum(target.endswith("/card") for _, target in self.hub.asked), 1)
+
+    def test_dimensions_of_one_behind_do_not_count(self):
+        self.hub.card = CARD
+        self.hub.logits = np.arange(10, dtype="<f4").reshape(1, 10, 1, 1)
+        self.assertEqual(self.ask().names()[0][0], "nine")
+        self.hub.card = None
+        self.assertEqual(self.ask().top(1), [("9", 9.0)])
+
+    def test_equal_ones_come_by_place_and_no_numbers_last(self):
+        self.hub.logits = np.array([[1, 2, 2, np.nan, 0, 0, 0, 0, 0, 0]], "<f4")
+        self.assertEqual([name for name, _ in self.ask().top(3)], ["1", "2", "0"])
+        self.assertEqual(self.ask().top(10)[-1][0], "3")
+
+    def test_of_several_rows_one_is_named(self):
+        self.hub.logits = np.stack([np.arange(10), -np.arange(10)]).astype("<f4")
+        answer = self.ask()
+        with self.assertRaisesRegex(commensal.WrongInput, r"2 rows: top\(k, row=0\)"):
+            answer.top(1)
+        self.assertEqual(answer.top(1, row=1), [("0", 0.0)])
+        for k, row in ((1, 2), (0, 0)):
+            with self.assertRaises(commensal.WrongInput):
+                answer.top(k, row=row)
+
+    def test_a_card_of_another_version_is_no_guess(self):
+        self.hub.card = {**CARD, "labels": NAMES[:9]}
+        with self.assertRaisesRegex(commensal.WrongInput, "9 labels, the output 10 elements"):
+            self.ask().names()
+        self.hub.card = {**CARD, "output": {"name": "scores"}}
+        with self.assertRaisesRegex(commensal.WrongInput, "reads the output 'scores'"):
+            self.ask().names()
+
+
+@unittest.skipUnless(Image, "needs python3-pil")
+class Pictures(WithStub):
+    def test_take_the_rules_of_the_card(self):
+        self.hub.card = CARD
+        file = self.folder / "picture.png"
+        image = self.image(20, 31, "RGB")
+        image.save(file)
+        wanted = picture_tensor(image, [1, 1, 8, 8], "", Picture("stretch", True, 1.5, 15.9))
+        for x in (image, file, str(file), {"image": file}):
+            self.client.model("a/m").infer(x)
+            self.assertEqual(self.hub.seen.tobytes(), wanted.tobytes())
+        self.client.model("a/m").infer(self.image(), picture=Picture())  # said, so no card's
+        self.assertEqual(self.hub.seen.max(), np.asarray(self.image()).max())
+
+    def test_without_a_card_are_refused_as_before(self):
+        with self.assertRaisesRegex(commensal.WrongInput, r"picture=Picture\(resize=\.\.\.\)"):
+            self.model.infer(self.image(20, 31))
+
+    def test_what_is_no_picture_says_so(self):
+        text, cut = self.folder / "text.txt", self.folder / "cut.png"
+        text.write_text("three")
+        self.image(64, 64).save(cut)
+        cut.write_bytes(cut.read_bytes()[:200])
+        for path, said in ((text, "is no picture"), (cut, "no picture can be read"),
+                           (self.folder / "none.png", "No such file")):
+            with self.assertRaisesRegex(commensal.WrongInput, said):
+                self.model.infer(path)
+
+    def test_layout_colour_and_size(self):
+        image = self.image(6, 4, "RGB")
+        rule = Picture("stretch", True)
+        planes = picture_tensor(image, [1, 3, 6, 4], "", rule)
+        last = card_tensor(image, [1, 6, 4, 3], "", CardPicture("", rule, None, "NHWC"))
+        self.assertTrue((last == np.moveaxis(planes, 1, 3)).all())
+        rule = Picture("stretch", True, (1.0, 2.0, 3.0))  # in the order of the model's channels
+        blue = card_tensor(image, [1, 3, -1, -1], "", CardPicture("", rule, (6, 4), colour="BGR"))
+        self.assertTrue((blue[0, 0] == planes[0, 2] - 1).all())
+        self.assertTrue((blue[0, 2] == planes[0, 0] - 3).all())
+
+
+class Explore(WithStub):
+    def test_follows_the_pages(self):
+        found = self.client.explore("digits", task="image-classification", count=230)
+        self.assertEqual([one["name"] for one in found], [f"a/m{n}" for n in range(230)])
+        self.assertEqual(found[0]["task"], "image-classification")
+        asked = [target for _, target in self.hub.asked if "explore" in target]
+        self.assertEqual(len(asked), 3)
+        self.assertIn("query=digits&task=image-classification", asked[0])
+        self.assertEqual(len(self.client.explore(count=1000)), 250)
+
+    def test_says_what_it_sorts_by(self):
+        with self.assertRaisesRegex(commensal.RequestRefused, "name, newest, used"):
+            self.client.explore(sort="best")
+
+    def test_words_are_no_query(self):
+        self.client.explore("a&task=b c", count=1)
+        self.assertIn("query=a%26task%3Db%20c", self.hub.asked[-1][1])
+
+
+class Uploads(WithStub):
+    def setUp(self):
+        super().setUp()
+        self.file = self.folder / "large.onnx"
+        self.data = np.random.default_rng(3).bytes(9 << 20)
+        self.file.write_bytes(self.data)
+
+    def notes(self):
+        return list((self.folder / "state/commensal/uploads").glob("*"))
+
+    def test_go_in_parts(self):
+        model = self.client.push(self.file, private=True, allow=["0x01", "0x02"])
+        self.assertEqual(model.name, "alice/large")
+        said, length, data = next(iter(self.hub.uploads.values()))
+        self.assertEqual((length, data), (len(self.data), self.data))
+        self.assertEqual({k: said[k] for k in ("model", "private", "allow")},
+                         {"model": "alice/large", "private": "1", "allow": "0x01,0x02"})
+        self.assertEqual((len(self.hub.parts()), self.notes()), (3, []))
+
+    def test_a_connection_that_is_lost_costs_what_was_on_its_way(self):
+        self.hub.break_after = 1
+        self.client.push(self.file)
+        self.assertEqual(next(iter(self.hub.uploads.values()))[2], self.data)
+        self.assertEqual(len(self.hub.parts()), 4)
+
+    def test_what_broke_off_goes_on_later(self):
+        self.hub.break_after = 1
+        with mock.patch.object(_uploads, "_PATIENCE_S", 0.0):
+            with self.assertRaises(commensal.GatewayUnreachable) as caught:
+                self.client.push(self.file)
+        self.assertIn("the same push() goes on", caught.exception.__notes__[0])
+        self.assertEqual(len(self.notes()), 1)
+        commensal.client.login(self.url, "t").push(self.file)
+        self.assertEqual((len(self.hub.uploads), self.notes()), (1, []))
+        self.assertEqual(next(iter(self.hub.uploads.values()))[2], self.data)
+
+    def test_what_the_gateway_has_ended_begins_anew(self):
+        self.hub.break_after = 1
+        with mock.patch.object(_uploads, "_PATIENCE_S", 0.0):
+            with self.assertRaises(commensal.GatewayUnreachable):
+                self.client.push(self.file)
+        self.hub.uploads.clear()
+        self.client.push(self.file)
+        self.assertEqual(next(iter(self.hub.uploads.values()))[2], self.data)
+
+    def test_other_contents_are_another_upload(self):
+        self.hub.break_after = 1
+        with mock.patch.object(_uploads, "_PATIENCE_S", 0.0):
+            with self.assertRaises(commensal.GatewayUnreachable):
+                self.client.push(self.file)
+        self.file.write_bytes(self.data[::-1])
+        self.client.push(self.file)
+        self.assertEqual(len(self.hub.uploads), 2)
+
+    def test_what_is_refused_is_not_kept(self):
+        self.hub.refuses_push = True
+        with self.assertRaisesRegex(commensal.RequestRefused, "not an ONNX model"):
+            self.client.push(self.file)
+        self.assertEqual((self.hub.uploads, self.notes()), ({}, []))
+
+    def test_a_gateway_without_uploads_gets_it_whole(self):
+        self.hub.has_uploads = False
+        self.client.push(self.file)
+        self.assertIn(("PUT", "/v1/models/alice/large"), self.hub.asked)
+
+    def test_a_folder_that_cannot_be_written_only_means_no_going_on(self):
+        (self.folder / "state").write_text("a file")
+        self.client.push(self.file)
+        self.assertEqual(len(self.hub.parts()), 3)
+
+
+class Asyncio(WithStub):
+    def test_has_the_same(self):
+        self.hub.card = CARD
+
+        async def go():
+            async with await commensal.aio.login(self.url, "t") as client:
+                model = await client.model("a/m")
+                card = await model.card()
+                await model.set_card("---\n---\n")
+                answer = await model.infer(np.zeros((1, 1, 8, 8), np.float32))
+                file = self.folder / "small.onnx"
+                file.write_bytes(b"model")
+                await client.push(file, card="---\n---\n")
+                self.assertEqual((await answer.top(1))[0][0], "nine")
+                self.assertEqual(len(await client.explore(count=3)), 3)
+                return card, await answer.names()
+
+        card, names = asyncio.run(go())
+        self.assertEqual((card.labels[0], len(names)), ("zero", 3))
+        self.assertEqual(len(self.hub.cards_put), 2)
+
+
+class Gateway(WithSystem):
+    """The routes of a real one, where it has them."""
+
+    def setUp(self):
+        self.routes = self.client._transport.call("GET", "/openapi.json").json()["paths"]
+
+    def need(self, route):
+        if route not in self.routes:
+            self.skipTest(f"this gateway has no {route}")
+
+    def card(self):
+        names = "\n".join(f"    - {name}" for name in NAMES)
+        return ("---\nlicense: MIT\npipeline_tag: image-classification\ncommensal:\n"
+                f"  modality: image\n  labels:\n{names}\n"
+                "  picture:\n    input: image\n    resize: stretch\n"
+                "  output:\n    name: logits\n    softmax: true\n    top_k: 2\n"
+                "---\nReads handwritten digits.\n")
+
+    @unittest.skipUnless(Image, "needs python3-pil")
+    def test_a_card_and_names_as_the_command_line_has_them(self):
+        self.need("/v1/models/{model}/card")
+        card = self.model.set_card(self.card())
+        self.assertEqual((card.labels, card.task), (tuple(NAMES), "image-classification"))
+        file = self.system.folder / "card.png"
+        Image.fromarray(np.arange(31 * 20, dtype=np.uint8).reshape(20, 31)).save(file)
+        answer = commensal.model("digits").infer(file)
+        said = json.loads(self.system.run("infer", "digits", file, "--json", token=self.token))
+        output = said["outputs"]["logits"]
+        self.assertEqual(answer.output.ravel().tolist(), np.float32(output["data"]).tolist())
+        self.assertEqual([name for name, _ in answer.names()],
+                         [one["label"] for one in output["top"]])
+        with self.expect(commensal.RequestRefused, "labels"):
+            self.model.set_card(self.card().replace("    - nine\n", ""))
+
+    def test_explore(self):
+        self.need("/v1/explore")
+        self.assertIn("alice/digits", [one["name"] for one in self.client.explore("digits")])
+        self.assertEqual(commensal.explore("no such words"), [])
+
+    def test_an_upload(self):
+        self.need("/v1/uploads")
+        with mock.patch.object(_uploads, "WHOLE_BYTES_MAX", 1000), \
+                mock.patch.object(_uploads, "_PART_BYTES", 3000):
+            model = self.client.push(DIGITS, "uploaded")
+            self.assertEqual(model.sha256, self.model.sha256)
+            with self.expect(commensal.RequestRefused, "ONNX"):
+                self.client.push(IMAGES, "images")
