@@ -5,7 +5,7 @@ source file that they name?
 
   shown_commands.py FOLDER
 
-Reads README.md, CONTRIBUTING.md, docs/*.md and the programs' own examples, and asks the programs in
+Reads README.md, CONTRIBUTING.md, docs/**/*.md and the programs' own examples, and asks the programs in
 FOLDER for their --help. Code is looked at, in blocks and in `spans`: lines that name a program,
 spans that begin with one of its commands (`account deposit ...`) or with an option of whichever
 command (`--batch-max 8`). Prints what is wrong; then exit status 1.
@@ -156,7 +156,7 @@ def main():
     options = programs.all_options()
     for page, bad in [*((page, True) for page in BAD), *((page, False) for page in GOOD)]:
         assert bool(look(programs, options, page)[1]) == bad, f"this check errs: {page!r}"
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     texts = [(str(page.relative_to(ROOT)), page.read_text(encoding="utf-8")) for page in pages]
     folders = "apps cmake commensal docs examples hosts models proto tests".split()
     names = "\n".join(str(file) for folder in folders for file in (ROOT / folder).rglob("*.*"))

@@ -17,7 +17,7 @@ using testing::IsEmpty;
 TEST(Pages, LinkToWhatIsThere) {
   const std::filesystem::path root = COMMENSAL_SOURCE_DIR;
   std::vector<std::filesystem::path> paths = {root / "README.md", root / "CONTRIBUTING.md"};
-  for (const auto& entry : std::filesystem::directory_iterator(root / "docs")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "docs")) {
     if (entry.path().extension() == ".md") paths.push_back(entry.path());
   }
   ASSERT_GT(paths.size(), 8U) << "the walk over docs found too little";
