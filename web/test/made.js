@@ -72,7 +72,8 @@ export function makeReceipt(job, step, commitment, { count = 3, provider = PROVI
   const body = bodyOf({ job, step, commitment, round: 5n });
   return joined(
     Uint8Array.of(4, 4), job.encoding, u64(step), commitment, u64(5),
-    batchSignature(provider, "provider", body, count), batchSignature(gateway, "client", body, count),
+    batchSignature(provider, "provider", body, count),
+    batchSignature(gateway, "client", body, count),
   );
 }
 
@@ -86,7 +87,8 @@ function encodeTensor(tensor) {
 export function makeOpening({ job, step = 1n, noiseValue = bytes(32), inputSalt, inputs,
   before = null, saltBefore = bytes(32), outputsBefore = [], outputSalt, outputs }) {
   return joined(
-    Uint8Array.of(1), job.encoding, u64(step), noiseValue, inputSalt, list(inputs.map(encodeTensor)),
+    Uint8Array.of(1), job.encoding, u64(step), noiseValue, inputSalt,
+    list(inputs.map(encodeTensor)),
     before ? joined(Uint8Array.of(1), before) : Uint8Array.of(0), saltBefore,
     list(outputsBefore.map(encodeTensor)), outputSalt, list(outputs.map(encodeTensor)),
   );

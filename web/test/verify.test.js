@@ -165,12 +165,11 @@ test("each check fails when its thing is tampered with", async () => {
   const reshaped = [{ ...outputs[0], shape: [3, 1] }];
   const otherJob = makeAnswer({ inputs, outputs, fields: { steps: 2n } });
   const step2 = makeReceipt(job, 2n, new Uint8Array(32));
+  const signedBy = (signers) => makeAnswer({ inputs, outputs, signers }).receipt;
   const tampered = {
     step: { receipt: step2 },
-    provider: { receipt: makeAnswer({ inputs, outputs, signers: { provider: GATEWAY_KEY } }).receipt },
-    gateway: {
-      receipt: makeAnswer({ inputs, outputs, signers: { gateway: new Uint8Array(32).fill(1) } }).receipt,
-    },
+    provider: { receipt: signedBy({ provider: GATEWAY_KEY }) },
+    gateway: { receipt: signedBy({ gateway: new Uint8Array(32).fill(1) }) },
     id: { id: "00".repeat(32) },
     model: { model: { ...model, weight_root: "03".repeat(32) } },
     "expected provider": { expected: { provider: addressText(addressOf(GATEWAY_KEY)) } },
@@ -197,8 +196,8 @@ test("each check fails when its thing is tampered with", async () => {
     const result = await verifyReceipt({ ...all, ...change });
     assert.equal(result.holds, false);
   }
-  assert.equal((await verifyReceipt({ ...all, opening: makeOpening({ ...parts, outputs: renamed }) }))
-    .outputs, null);
+  const shown = await verifyReceipt({ ...all, ...tampered.outputs });
+  assert.equal(shown.outputs, null);
 });
 
 test("a rollout's second step is bound to the first", async () => {
@@ -209,8 +208,10 @@ test("a rollout's second step is bound to the first", async () => {
   const other = makeReceipt(parts.job, 1n, new Uint8Array(32));
   const forged = makeReceipt(parts.job, 1n, new Uint8Array(32), { provider: GATEWAY_KEY });
   for (const change of [{ outputsBefore: outputs }, { before: null }, { before: other },
-    { before: forged }, { noiseValue: new Uint8Array(32).fill(1) }, { saltBefore: new Uint8Array(32) }]) {
-    const result = await verifyReceipt({ receipt, opening: makeOpening({ ...parts, ...change }), model });
+    { before: forged }, { noiseValue: new Uint8Array(32).fill(1) },
+    { saltBefore: new Uint8Array(32) }]) {
+    const changed = makeOpening({ ...parts, ...change });
+    const result = await verifyReceipt({ receipt, opening: changed, model });
     assert.deepEqual(failed(result), ["opening"]);
     assert.equal(result.outputs, null);
   }

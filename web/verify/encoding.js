@@ -126,7 +126,7 @@ function readFeeds(reader) {
   return feeds;
 }
 
-/** What both sides have agreed on before the first step. `kind` is 0 of an answer, 1 of a rollout. */
+/** What both sides have agreed on before the first step. `kind`: 0 an answer, 1 a rollout. */
 export function readJob(reader) {
   const start = reader.at();
   reader.noun(1, 4);
@@ -187,7 +187,7 @@ function readReceipt(reader) {
   };
 }
 
-function readTensor(reader) {
+export function readTensor(reader) {
   const name = reader.text();
   const number = reader.u8();
   const rank = reader.u8();
@@ -214,7 +214,7 @@ export function decodeReceipt(data) {
   return made;
 }
 
-/** What opens a receipt's commitments: inputs, outputs and salts. Nothing of it has been checked. */
+/** What opens a receipt's commitments: inputs, outputs, salts. Nothing of it has been checked. */
 export function decodeOpening(data) {
   const reader = new Reader(data, "opening");
   const version = reader.u8();

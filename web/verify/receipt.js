@@ -90,7 +90,9 @@ function checkOpening(opening, receipt) {
   );
   invalid(step > STEPS_MAX, `step ${step}, at most ${STEPS_MAX} are accepted`);
   const value = opening.noiseValue;
-  const fits = job.noise ? equal(hashBack(value, step), job.noiseAnchor) : value.every((b) => b === 0);
+  const fits = job.noise
+    ? equal(hashBack(value, step), job.noiseAnchor)
+    : value.every((byte) => byte === 0);
   invalid(!fits, "the noise's value does not lead to its anchor");
   checkBefore(opening);
   return "of the same job and step";
@@ -115,8 +117,8 @@ function checkOutputs(opening, receipt) {
 }
 
 /**
- * That what this page sent or got is what was signed. The gateway may have given it another shape (a
- * model's configuration says so), never other elements.
+ * That what this page sent or got is what was signed. The gateway may have given it another shape
+ * (a model's configuration says so), never other elements.
  */
 function checkSame(what, own, opened) {
   const byName = new Map(opened.map((tensor) => [tensor.name, tensor]));
@@ -181,9 +183,9 @@ function addReceipt(checks, receipt, { id, model, expected }) {
  * `id`: of the receipt that was asked for. `expected`: `{provider, gateway}`, addresses, either.
  * `asked`, `answered`: tensors (tensors.js) that this program sent and got.
  *
- * Returns `{provider, gateway, checks: [{name, ok, detail}], holds, inputs, outputs, decoded}`: `ok`
- * is null where something could not be looked at; `holds` where all are true; inputs and outputs are
- * null unless they, and who signed them, hold.
+ * Returns `{provider, gateway, checks: [{name, ok, detail}], holds, inputs, outputs, decoded}`:
+ * `ok` is null where something could not be looked at; `holds` where all are true; inputs and
+ * outputs are null unless they, and who signed them, hold.
  */
 export async function verifyReceipt({
   receipt, opening = null, model = null, id = undefined, expected = {}, asked = [], answered = [],

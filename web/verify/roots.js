@@ -66,7 +66,8 @@ function protocolElements(tensor) {
 
 export function tensorRoot(tensor) {
   const elements = protocolElements(tensor);
-  const header = joined(Uint8Array.of(tensor.number, tensor.shape.length), ...tensor.shape.map(u64));
+  const { number, shape } = tensor;
+  const header = joined(Uint8Array.of(number, shape.length), ...shape.map(u64));
   const leaves = [];
   for (let at = 0; at < elements.length; at += LEAF_BYTES) {
     leaves.push(leafHash(elements.subarray(at, at + LEAF_BYTES)));

@@ -67,7 +67,7 @@ export function tensorOf(name, number, shape, elements) {
 /** The same by the Open Inference Protocol's name of its type. */
 export function tensorOfOip(name, datatype, shape, elements) {
   const dtype = BY_OIP.get(datatype);
-  if (!dtype) throw new RangeError(`'${name}' has the type ${datatype}, which is none that is known`);
+  if (!dtype) throw new RangeError(`'${name}' has the type ${datatype}, which is not known`);
   return tensorOf(name, dtype.number, shape, elements);
 }
 
