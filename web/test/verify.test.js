@@ -156,6 +156,20 @@ test("an answer holds", async () => {
   assert.equal(result.inputs.length, 2);
 });
 
+test("an answer that gateway and provider have given", async () => {
+  const vector = vectors("answers/digits.json");
+  const all = { receipt: fromHex(vector.receipt), opening: fromHex(vector.opening), model: vector,
+    id: vector.id, expected: { provider: vector.provider, gateway: vector.gateway } };
+  const result = await verifyReceipt(all);
+  assert.equal(result.holds, true, JSON.stringify(result.checks));
+  assert.deepEqual([...valuesOf(result.outputs[0])], vector.data.map(Math.fround));
+  for (let at = 0; at < all.opening.length; at += 29) {
+    const bad = all.opening.slice();
+    bad[at] ^= 1;
+    assert.equal((await verifyReceipt({ ...all, opening: bad })).holds, false, `byte ${at}`);
+  }
+});
+
 test("each check fails when its thing is tampered with", async () => {
   const answer = makeAnswer({ inputs, outputs });
   const { receipt, opening, parts, job } = answer;
