@@ -158,9 +158,8 @@ TEST_F(HttpUpload, RefusesWhatDoesNotFit) {
   EXPECT_EQ(other.headers.at("tus-version"), "1.0.0");
   EXPECT_EQ(ask("HEAD " + at, "Tus-Resumable: 2.0.0\r\n", world_.alice).status, 412);
   // Somebody else's is unknown, whatever is asked.
-  for (const std::string& method : {"GET", "PATCH", "DELETE"}) {
-    EXPECT_EQ(ask(method + " " + at, kTus + kPiece + "Upload-Offset: 0\r\n", world_.bob).status,
-              404)
+  for (const char* method : {"GET ", "PATCH ", "DELETE "}) {
+    EXPECT_EQ(ask(method + at, kTus + kPiece + "Upload-Offset: 0\r\n", world_.bob).status, 404)
         << method;
   }
   EXPECT_EQ(ask("POST " + at + "/push", kTus, world_.bob).status, 404);

@@ -176,7 +176,7 @@ Run declare_models(CLI::App& app) {
       app.add_option("name", options->name, "[OWNER/]MODEL: show this one (default: list)");
   app.add_option("--save", options->save, "Download the model into this file")->needs(name);
   auto* removed = app.add_flag("--delete", options->is_removed,
-                               "Remove all versions; files stay for audits of past answers");
+                               "Remove all versions; their files go once nothing past needs them");
   auto* allow = app.add_option("--allow", options->allowed,
                                "From now on a private model runs on this provider, and others so "
                                "named, only");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models' files in pieces, as tus 1.0 has it (tus.io): core, creation, expiration, termination.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <commensal/base/core/disk_full.hpp>
