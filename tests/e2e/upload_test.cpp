@@ -52,7 +52,8 @@ class LargePush : public System {
   std::size_t pieces() {
     auto client = connect();
     const std::string text = *client.get_json("/metrics");
-    const std::size_t at = text.find(R"(method="PATCH",route="/v1/uploads/{upload}",status="204"})");
+    const std::size_t at =
+        text.find(R"(method="PATCH",route="/v1/uploads/{upload}",status="204"})");
     EXPECT_NE(at, std::string::npos) << text.substr(0, 2'000);
     return at == std::string::npos ? 0 : std::stoul(text.substr(text.find("} ", at) + 2));
   }
