@@ -23,6 +23,12 @@ after(async () => {
   system.close();
 });
 
+/** For the documents, where COMMENSAL_SHOTS names a folder. */
+async function shoot(page, name) {
+  const folder = process.env.COMMENSAL_SHOTS;
+  if (folder) await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: true });
+}
+
 /** Asks the digit network from its page; the address of the receipt. */
 async function askDigits(page) {
   await page.goto(`${system.url}/#/models/alice/digits`);
@@ -83,6 +89,7 @@ test("the digit network reads a three, and the answer has a receipt", async () =
     await tab.page.textContent("#answer tbody tr:first-child td:last-child"),
     String(Number(score.toPrecision(6))),
   );
+  await shoot(tab.page, "page-model");
   await tab.page.click("#answer p a");
   await tab.page.getByRole("heading", { name: "Receipt" }).waitFor();
   assert.equal(
@@ -92,6 +99,7 @@ test("the digit network reads a three, and the answer has a receipt", async () =
   );
   await tab.page.getByRole("button", { name: "Check signatures" }).click();
   await tab.page.waitForSelector("#verdict, [role=alert]");
+  await shoot(tab.page, "page-receipt");
   const verdict = await tab.page.textContent("#verdict, [role=alert]");
   assert.match(verdict, /Checked in this browser|this build of the page has no/);
   assert.deepEqual(tab.faults, []);
@@ -159,18 +167,8 @@ for (const colorScheme of ["light", "dark"]) {
           width: innerWidth,
         }));
         assert.ok(scroll <= width, `${place} is ${scroll} wide on ${width}`);
-        if (process.env.COMMENSAL_SHOTS) {
-          const file = `${place
-            .replace(/[^a-z]+/g, " ")
-            .trim()
-            .split(" ")
-            .slice(0, 2)
-            .join("-")}-${colorScheme}-${name}.png`;
-          await tab.page.screenshot({
-            path: path.join(process.env.COMMENSAL_SHOTS, file),
-            fullPage: true,
-          });
-        }
+        const [, part, ...rest] = place.split("/");
+        await shoot(tab.page, `${part}${rest.length ? "-one" : ""}-${colorScheme}-${name}`);
       }
       assert.deepEqual(tab.faults, []);
       await tab.close();
@@ -288,8 +286,8 @@ test("a hostile card shows itself as text", async () => {
 });
 
 test("a browser without WebAssembly says what to do", async () => {
-  const bare = await launch("--js-flags=--noexpose_wasm");
-  const tab = await open(bare, system, { token: system.alice });
+  const init = () => delete globalThis.WebAssembly;
+  const tab = await open(browser, system, { token: system.alice, init });
   assert.equal(await tab.page.evaluate(() => typeof WebAssembly), "undefined");
   const receipt = await askDigits(tab.page);
   await tab.page.goto(`${system.url}/${receipt}`);
@@ -297,7 +295,7 @@ test("a browser without WebAssembly says what to do", async () => {
   await tab.page.getByText("this browser has no WebAssembly").waitFor();
   assert.equal(await tab.page.locator(".notice.good").count(), 0);
   assert.deepEqual(tab.faults, []);
-  await bare.close();
+  await tab.close();
 });
 
 test("a token that ends while one types takes nothing away", async () => {
@@ -327,11 +325,11 @@ test("a token that ends while one types takes nothing away", async () => {
 
 test("a gateway that goes and comes again is one line meanwhile", async () => {
   const tab = await open(browser, system, { token: system.alice, place: "#/providers" });
-  await tab.page.waitForSelector("main table");
+  await tab.page.waitForSelector("main .scroll table");
   const http = new URL(system.url).host;
   await system.killGateway();
   await tab.page.waitForSelector("#gone");
-  assert.equal(await tab.page.locator("main table").count(), 1, "what was there stays");
+  assert.equal(await tab.page.locator("main .scroll table").count(), 1, "what was there stays");
   await system.startGateway(http, system.providers);
   await tab.page.waitForSelector("#gone", { state: "detached", timeout: 30_000 });
   assert.deepEqual(
