@@ -34,7 +34,9 @@ const absent = {
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 const { metafile } = await esbuild.build({
-  entryPoints: [path.join(here, "src/main.jsx")],
+  entryPoints: ["src/main.jsx", "verify/judge_worker.js"]
+    .map((file) => path.join(here, file))
+    .filter(existsSync),
   outdir: out,
   bundle: true,
   splitting: true,

@@ -21,18 +21,36 @@ export async function checkReceipt(given) {
   return verify(given);
 }
 
-/** Whether outputs that this browser computes are those that were committed to. */
-export async function computeAgain(given) {
+const WASM = "/page/judge.wasm";
+const WORKER = "/page/judge_worker.js";
+
+/**
+ * {outcome: "holds", "differs", "invalid" or "unknown", detail}: whether the model, computed again
+ * in this browser, gives what was committed to. `fetchModel`() gives its file; `onProgress`(share).
+ */
+export async function computeAgain({ fetchModel, onProgress, ...given }) {
   if (typeof WebAssembly !== "object") {
     throw new NotInThisBuild(
       "this browser has no WebAssembly, which computing again needs: " +
         "`commensal audit RECEIPT` does it on the command line",
     );
   }
-  const recheck = await need(
-    import("../verify/recheck.js"),
-    "recheck",
-    "judge, which computes answers again",
-  );
-  return recheck(given);
+  const what = "judge, which computes answers again";
+  const recheck = await need(import("../verify/recheck.js"), "recheck", what);
+  const inWorker = await need(import("../verify/worker.js"), "recomputeInWorker", what);
+  const judge = await fetch(WASM, { credentials: "omit" }).catch(() => {
+    throw new Error("the judge did not come: the gateway does not answer");
+  });
+  if (judge.status === 404) throw new NotInThisBuild(`this build of the page has no ${what}`);
+  if (!judge.ok) throw new Error(`the judge did not come: the gateway answered ${judge.status}`);
+  const wasm = await judge.arrayBuffer();
+  const compute = ({ modelBytes, inputs }) =>
+    inWorker({
+      makeWorker: () => new Worker(WORKER, { type: "module" }),
+      wasm,
+      modelBytes,
+      inputs,
+      onProgress: ({ done, nodes }) => onProgress(Math.min(1, done / Math.max(1, nodes))),
+    });
+  return recheck({ ...given, fetchModel, compute });
 }

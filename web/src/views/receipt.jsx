@@ -134,12 +134,13 @@ function Check({ receipt }) {
     model: await getOrNull(api, path),
   });
   const check = useAct(async () => checkReceipt(await load()));
-  const again = useAct(async (progress) => {
-    const given = await load();
-    const modelBytes = await api.get(`${path}/content`, { bytes: true });
-    const onProgress = (part) => progress(typeof part === "number" ? part : part.done / part.of);
-    return computeAgain({ ...given, modelBytes, onProgress });
-  });
+  const again = useAct(async (progress) =>
+    computeAgain({
+      ...(await load()),
+      fetchModel: () => api.get(`${path}/content`, { bytes: true }),
+      onProgress: progress,
+    }),
+  );
   return (
     <section aria-labelledby="check">
       <h2 id="check">Check it here</h2>
@@ -168,14 +169,19 @@ function Check({ receipt }) {
   );
 }
 
+// [class, words] by what came of computing again: what could not be found out is no fraud.
+const OUTCOMES = {
+  holds: ["good", "✓ Computed again in this browser: the same answer, to the last bit."],
+  differs: ["bad", "✗ Computed again in this browser: other bits than the provider committed to."],
+  invalid: ["bad", "✗ Not computed again, since the receipt does not fit what was delivered:"],
+  unknown: ["", "? Not found out, which says nothing about the answer:"],
+};
+
 function Recomputed({ found }) {
-  const isRight = found.ok === true;
+  const [kind, words] = OUTCOMES[found.outcome] ?? OUTCOMES.unknown;
   return (
-    <p class={`notice ${isRight ? "good" : "bad"}`} id="recomputed">
-      {isRight
-        ? "✓ Computed again in this browser: the same answer, to the last bit."
-        : "✗ Computed again in this browser: another answer than was committed to."}{" "}
-      {found.detail}
+    <p class={`notice ${kind}`} id="recomputed">
+      {words} <span class="breaks">{found.detail}</span>
     </p>
   );
 }

@@ -102,6 +102,10 @@ test("the digit network reads a three, and the answer has a receipt", async () =
   await shoot(tab.page, "page-receipt");
   const verdict = await tab.page.textContent("#verdict, [role=alert]");
   assert.match(verdict, /Checked in this browser|this build of the page has no/);
+  await tab.page.getByRole("button", { name: "Compute it again here" }).click();
+  const again = "#recomputed, [role=alert] >> text=this build of the page";
+  await tab.page.waitForSelector(again, { timeout: 60_000 });
+  assert.match(await tab.page.textContent(again), /the same answer, to the last bit|has no judge/);
   assert.deepEqual(tab.faults, []);
   await tab.close();
 });

@@ -22,11 +22,14 @@ function cleanEnvironment(more) {
 function firstLine(child, log) {
   return new Promise((done, fail) => {
     let text = "";
+    const ended = () => fail(new Error(readFileSync(log, "utf8")));
     child.stdout.on("data", (piece) => {
       text += piece;
-      if (text.includes("\n")) done(JSON.parse(text.split("\n")[0]));
+      if (!text.includes("\n")) return;
+      child.off("exit", ended);
+      done(JSON.parse(text.split("\n")[0]));
     });
-    child.on("exit", () => fail(new Error(readFileSync(log, "utf8"))));
+    child.on("exit", ended);
   });
 }
 
@@ -125,7 +128,7 @@ export function launch(...more) {
 }
 
 // What an older gateway may not have, and what a browser then writes on its console by itself.
-const MAY_LACK = /\/(card|speed|explore\?.*)$|\/v1\/cases\//;
+const MAY_LACK = /\/(card|speed|explore\?.*|judge\.wasm)$|\/v1\/cases\//;
 
 /**
  * A tab at `place`, with `token` signed in; `faults` collects what a console or the policy has to
