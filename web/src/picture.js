@@ -136,7 +136,7 @@ export function ruleOf(card, shape) {
     width: w > 0 ? w : size[1],
     channels: c > 0 ? c : asked,
     layout,
-    resize: rule.resize || "stretch",
+    resize: rule.resize || "refuse",
     bgr: rule.colour === "BGR",
   };
   if (!isPicture(made.channels))
