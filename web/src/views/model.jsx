@@ -84,9 +84,7 @@ function Body({ model, newest, card, path }) {
           ["weights", <Hash of={model.weight_root} />],
         ]}
       />
-      {card?.problem && (
-        <p class="notice bad">The card does not fit this model: {card.problem}</p>
-      )}
+      {card?.problem && <p class="notice bad">The card does not fit this model: {card.problem}</p>}
       <section aria-labelledby="try">
         <h2 id="try">Try it</h2>
         <Try model={model} card={said} />
