@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/disk_full.hpp>
+#include <commensal/serve/http/json_text.hpp>
 #include <commensal/serve/http/oip.hpp>
 #include <commensal/serve/http/push.hpp>
 #include <commensal/serve/oip/acts.hpp>
