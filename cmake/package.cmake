@@ -23,19 +23,22 @@ set_target_properties(commensal_shared PROPERTIES
 target_include_directories(commensal_shared INTERFACE
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 
-install(TARGETS commensal_shared EXPORT commensal LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/commensal/compute")
+install(TARGETS commensal_shared EXPORT commensal
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT library)
+install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/commensal/compute"
+        COMPONENT library)
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/commensal")
-install(EXPORT commensal NAMESPACE commensal:: FILE commensal-config.cmake DESTINATION "${package}")
+install(EXPORT commensal NAMESPACE commensal:: FILE commensal-config.cmake DESTINATION "${package}"
+        COMPONENT library)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/commensal-config-version.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/package/commensal-config-version.cmake"
-        DESTINATION "${package}")
+        DESTINATION "${package}" COMPONENT library)
 
 # From its own place, so that the installed tree can be moved.
 file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/commensal.pc.in"
                "${PROJECT_BINARY_DIR}/package/commensal.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/package/commensal.pc"
-        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)

@@ -12,6 +12,7 @@ Run declare_bench(CLI::App& app);
 Run declare_calibrate(CLI::App& app);
 Run declare_case(CLI::App& app);
 Run declare_claim(CLI::App& app);
+Run declare_config(CLI::App& app);
 Run declare_explore(CLI::App& app);
 Run declare_rollout(CLI::App& app);
 Run declare_gateway(CLI::App& app);
@@ -267,11 +268,17 @@ constexpr Command kTable[] = {
      "commensal key certificate gateway-state --host gateway.example --host 10.0.0.1\n"
      "commensal key import provider-state/keystore.json --from provider-state/key",
      declare_key},
+    {"config", kEverybody, "settings in files",
+     "Show what commands are set to by files, variables and defaults",
+     "commensal config show\n"
+     "commensal config show gateway\n"
+     "commensal config show provider --json",
+     declare_config},
 };
 
 constexpr Program kProgram = {
     "commensal", "Commensal runs neural networks on busy hardware and proves the answers right.",
-    COMMENSAL_VERSION, kTable};
+    COMMENSAL_VERSION, kTable, true};
 
 }  // namespace
 

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <apps/common/complaint.hpp>
 #include <apps/common/help.hpp>
+#include <apps/common/manual.hpp>
 #include <apps/common/nearest.hpp>
 #include <apps/common/program.hpp>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <new>
@@ -13,6 +15,9 @@
 
 namespace commensal::apps {
 namespace {
+
+/// Those about the program itself.
+constexpr std::string_view kWithoutSettings[] = {"config", "completion", "manual"};
 
 /// Breaks long lines; the program's own help is a page of its own.
 class Formatter : public CLI::Formatter {
@@ -125,6 +130,20 @@ std::string empty_flag(const CLI::App& app, std::span<const std::string> given) 
   return "";
 }
 
+/// The place of the setting that a complaint of the parser is about; empty: it is about none.
+std::string blamed(const std::string& message,
+                   std::span<const std::pair<const CLI::Option*, FoundSetting>> applied) {
+  for (const auto& [option, found] : applied) {
+    const std::string name = "--" + long_name(*option);
+    const std::size_t at = message.find(name);
+    if (at == std::string::npos) continue;
+    const char next = at + name.size() < message.size() ? message[at + name.size()] : ' ';
+    if (next != '-' && std::isalnum(static_cast<unsigned char>(next)) == 0)
+      return found.where() + ": ";
+  }
+  return "";
+}
+
 /// Runs it, and fails where what it printed did not arrive.
 core::Result<int> run_checked(const Run& run) {
   core::Result<int> done = 0;
@@ -160,8 +179,11 @@ CommandLine::CommandLine(const Program& program)
   for (const Command& own : kOwnCommands) {
     const std::string example = fmt::format("{} {}", program.name, own.examples);
     CLI::App* sub = app_.add_subcommand(std::string(own.name), std::string(own.summary));
+    if (own.declare != nullptr) runs_[sub] = own.declare(*sub);
     show_examples(*sub, example, example);
   }
+  CLI::App* manual = app_.add_subcommand("manual", "Write the pages of the manual")->group("");
+  runs_[manual] = declare_manual(*manual, program);
 }
 
 int CommandLine::usage_error(std::string_view message, std::span<const std::string> given) const {
@@ -178,7 +200,7 @@ int CommandLine::usage_error(std::string_view message, std::span<const std::stri
   return 1;
 }
 
-int CommandLine::run(std::vector<std::string> arguments) {
+int CommandLine::run(std::vector<std::string> arguments, const SettingsPlaces& places) {
   if (arguments.empty()) arguments.emplace_back("--help");
   if (arguments.front() == "help") {
     std::ranges::rotate(arguments, arguments.begin() + 1);
@@ -189,6 +211,23 @@ int CommandLine::run(std::vector<std::string> arguments) {
     return one->get_name() == arguments.front();
   });
   if (!is_known && !arguments.front().starts_with("-")) arguments.resize(1);  // no help for these
+  CLI::App* const called = called_by(app_, arguments);
+  const bool asks_for_help = std::ranges::any_of(
+      arguments, [](const std::string& word) { return word == "--help" || word == "-h"; });
+  const bool is_own =
+      std::ranges::find(kWithoutSettings, arguments.front()) != std::end(kWithoutSettings);
+  if (called == nullptr || asks_for_help || is_own) return parse_and_run(std::move(arguments), {});
+  const auto settings = Settings::load(places, app_);
+  if (!settings) {
+    const bool in_json = std::ranges::find(arguments, "--json") != arguments.end();
+    complain(in_json, fmt::format("{} {}", program_.name, path_of(*called)), settings.error());
+    return 1;
+  }
+  const Applied applied = settings->apply(*called, arguments);
+  return parse_and_run(std::move(arguments), applied);
+}
+
+int CommandLine::parse_and_run(std::vector<std::string> arguments, const Applied& applied) {
   const std::vector<std::string> given = arguments;
   std::ranges::reverse(arguments);  // as CLI11 wants them
   try {
@@ -197,7 +236,8 @@ int CommandLine::run(std::vector<std::string> arguments) {
     return app_.exit(asked);
   } catch (const CLI::ParseError& error) {
     const std::string unknown = unknown_word(app_, given);
-    return usage_error(unknown.empty() ? error.what() : unknown, given);
+    const std::string message = unknown.empty() ? error.what() : unknown;
+    return usage_error(blamed(message, applied) + message, given);
   }
   const CLI::App* chosen = app_.get_subcommands().front();
   if (const std::string empty = empty_flag(*chosen, given); !empty.empty())
@@ -210,7 +250,8 @@ int CommandLine::run(std::vector<std::string> arguments) {
 }
 
 int run_program(const Program& program, int argc, char** argv) {
-  return CommandLine(program).run({argv + 1, argv + argc});
+  return CommandLine(program).run({argv + 1, argv + argc},
+                                  program.has_settings ? usual_places() : SettingsPlaces{});
 }
 
 }  // namespace commensal::apps
