@@ -275,7 +275,9 @@ TEST_F(Deletion, AKillAtAnyWriteLeavesNoVersionWithoutItsFile) {
       clock_.advance_ms(limits::kDroppedFileMs);
       ASSERT_TRUE(hub.remove_files({.is_needed = [](const core::Digest&) { return false; }}));
       std::set<core::Digest> contents;
-      for (const ModelPtr& model : *hub.list(nullptr)) {
+      const auto listed = hub.list(nullptr);
+      ASSERT_TRUE(listed);
+      for (const ModelPtr& model : *listed) {
         EXPECT_TRUE(core::read_file(hub.path_of(model->content))) << at;
         contents.insert(model->content);
         for (std::uint32_t version = 1; version < model->version; ++version) {
