@@ -23,32 +23,44 @@ def clean_environment(**more):
 
 
 class System:
-    def __init__(self, *gateway_options, tls=False):
+    def __init__(self, *gateway_options, tls=False, database=None):
         self._folder = tempfile.TemporaryDirectory(prefix="commensal-python-")
         self.folder = pathlib.Path(self._folder.name)
         self._running = []
-        secure = ["--tls"] if tls else []
-        said = self._start("gateway", "--http", "127.0.0.1:0", "--grpc", "off", "--providers",
-                           "127.0.0.1:0", "--data-dir", self.folder / "gateway", *DEPTH, *secure,
-                           *gateway_options)
-        self.url, self.pin, self.key = said["http"], said["pin"], said["gateway_key"]
+        self._secure = ["--tls"] if tls else []
+        self.start_gateway("gateway", *gateway_options, database=database)
         self.certificate = self.folder / "gateway/tls-cert.pem"
-        self.operator = pathlib.Path(said["operator_token_file"]).read_text().strip()
-        self.provider = self._start(
-            "provider", "--gateway", f"127.0.0.1:{said['provider_port']}", "--data-dir",
-            self.folder / "provider", *DEPTH, *secure)["address"]
+        self.start_provider()
 
-    def _start(self, *arguments):
+    def start_gateway(self, folder, *options, database=None):
+        """On ports that are free, with its state in `database`, a URL, where one is given."""
+        said = self._start("gateway", "--http", "127.0.0.1:0", "--grpc", "off", "--providers",
+                           "127.0.0.1:0", "--data-dir", self.folder / folder, *DEPTH,
+                           *self._secure, *options,
+                           **({"COMMENSAL_DB": database} if database else {}))
+        self.url, self.pin, self.key = said["http"], said["pin"], said["gateway_key"]
+        self.provider_port = said["provider_port"]
+        self.operator = pathlib.Path(said["operator_token_file"]).read_text().strip()
+
+    def start_provider(self):
+        self.provider = self._start(
+            "provider", "--gateway", f"127.0.0.1:{self.provider_port}", "--data-dir",
+            self.folder / "provider", *DEPTH, *self._secure)["address"]
+
+    def _start(self, *arguments, **environment):
         log = self.folder / f"{arguments[0]}.log"
         with log.open("wb") as errors:
             process = subprocess.Popen([PROGRAM, *map(str, arguments), "--json"],
                                        stdout=subprocess.PIPE, stderr=errors,
-                                       env=clean_environment(HOME=self.folder))
+                                       env=clean_environment(HOME=self.folder, **environment))
         self._running.append(process)
         line = process.stdout.readline()
         if not line:
             raise RuntimeError(f"{arguments[0]} did not start: {log.read_text()}")
-        return json.loads(line)
+        said = json.loads(line)
+        if "error" in said:
+            raise RuntimeError(f"{arguments[0]} did not start: {said['error']}")
+        return said
 
     def run(self, *arguments, token=None, **more):
         """One command, which has to succeed: what it printed."""
@@ -76,13 +88,17 @@ class System:
                 raise RuntimeError((self.folder / "provider.log").read_text())
             time.sleep(0.1)
 
+    def kill_all(self):
+        while self._running:
+            process = self._running.pop()
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
     def kill_gateway(self):
         self._running[0].kill()
         self._running[0].wait()
 
     def close(self):
-        for process in reversed(self._running):
-            process.kill()
-            process.wait()
-            process.stdout.close()
+        self.kill_all()
         self._folder.cleanup()
