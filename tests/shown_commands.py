@@ -5,8 +5,8 @@ source file that they name?
 
   shown_commands.py FOLDER
 
-Reads README.md, CONTRIBUTING.md, docs/**/*.md and the programs' own examples, and asks the programs in
-FOLDER for their --help. Code is looked at, in blocks and in `spans`: lines that name a program,
+Reads README.md, CONTRIBUTING.md, docs/**/*.md and the programs' own examples, and asks the programs
+in FOLDER for their --help. Code is looked at, in blocks and in `spans`: lines that name a program,
 spans that begin with one of its commands (`account deposit ...`) or with an option of whichever
 command (`--batch-max 8`). Prints what is wrong; then exit status 1.
 """
