@@ -29,7 +29,8 @@ class CardOutput:
 @dataclass(frozen=True)
 class Card:
     """A model's card; what it does not say is empty, or None. `text` is its Markdown without the
-    front matter, `source` the whole file, `example` an input and a note about it."""
+    front matter, `source` the whole file, `example` an input and a note about it; `problem`: why the
+    card does not fit the newest version, if it does not."""
 
     model: str
     text: str
@@ -44,6 +45,7 @@ class Card:
     picture: CardPicture | None
     output: CardOutput | None
     example: tuple[str, str] | None
+    problem: str
 
     def __repr__(self) -> str:
         said = {"task": self.task, "modality": self.modality, "license": self.license,
@@ -64,7 +66,8 @@ class Card:
                 modality=_text(card, "modality"), language=_texts(card, "language"),
                 tags=_texts(card, "tags"), labels=_texts(card, "labels"),
                 picture=_picture(card.get("picture")), output=_output(card.get("output")),
-                example=(_text(example, "input"), _text(example, "text")) if example else None)
+                example=(_text(example, "input"), _text(example, "text")) if example else None,
+                problem=_text(said, "problem"))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BadAnswer("the gateway's answer about the card makes no sense") from None
 
@@ -92,11 +95,12 @@ def _picture(said: Any) -> CardPicture | None:
         return None
     size, scale = said.get("size"), float(said.get("scale") or 1)
     mean, std = (_numbers(said.get(key), no) * scale for key, no in (("mean", 0.0), ("std", 1.0)))
-    rule = Picture(resize=_text(said, "resize") or "refuse", convert=True,
+    colour = _text(said, "colour")
+    rule = Picture(resize=_text(said, "resize") or "refuse", convert=bool(colour),
                    mean=mean.tolist(), scale=std.tolist())
     return CardPicture(_text(said, "input"), rule,
                        (int(size[0]), int(size[1])) if size else None,
-                       _text(said, "layout") or "NCHW", _text(said, "colour"))
+                       _text(said, "layout") or "NCHW", colour)
 
 
 def _output(said: Any) -> CardOutput | None:

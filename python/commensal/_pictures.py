@@ -175,5 +175,7 @@ def card_tensor(image: Any, shape: Sequence[int], signature: str, card: CardPict
     wanted = [shape[0], shape[3], shape[1], shape[2]] if is_last else list(shape)
     if card.size and len(wanted) == 4:
         wanted[2:] = [own if own > 0 else said for own, said in zip(wanted[2:], card.size)]
+    if card.colour and len(wanted) == 4 and wanted[1] < 0:
+        wanted[1] = 1 if card.colour == "gray" else 3
     made = picture_tensor(image, wanted, signature, card.rule, card.colour == "BGR")
     return np.ascontiguousarray(np.moveaxis(made, 1, 3) if is_last else made)

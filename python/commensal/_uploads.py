@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large files go to the gateway in parts (tus 1.0, tus.io), so that what breaks off goes on later.
-
-Where an upload is under way is kept in $XDG_STATE_HOME/commensal/uploads (else
-~/.local/state/commensal/uploads): a file for each, named by a hash of gateway, account, model and
-contents, which ends with the upload.
-"""
+"""Large files go to the gateway in parts (tus 1.0, tus.io), so that what breaks off goes on later:
+the gateway lists what an account has begun."""
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from base64 import b64encode
 from collections.abc import Mapping
@@ -27,32 +22,19 @@ _PATIENCE_S = 60.0  # for a gateway that takes nothing
 _TUS = {"Tus-Resumable": "1.0.0"}
 
 
-def push_file(transport: Transport, path: Path, model: str, account: str,
+def push_file(transport: Transport, path: Path, model: str,
               said: Mapping[str, str]) -> tuple[Any, str]:
     """The gateway's answer about the new version, and the file's SHA-256. `said`: private, allow,
     privacy_class."""
     if path.stat().st_size > WHOLE_BYTES_MAX:
-        digest = _digest_of(path)
-        upload = _Upload(transport, path, digest, _note_of(transport, model, account, digest))
+        upload = _Upload(transport, path)
         if upload.start(model, said):
-            return upload.finish(), digest
+            return upload.finish(), upload.digest
     data = path.read_bytes()  # small, or the gateway knows of no uploads
     query = "?" + urlencode(said, quote_via=quote, safe=",") if said else ""
     info = transport.call("PUT", f"/v1/models/{quote(model)}{query}", data,
                           {"Content-Type": "application/octet-stream"}).json()
     return info, hashlib.sha256(data).hexdigest()
-
-
-def _digest_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _note_of(transport: Transport, model: str, account: str, digest: str) -> Path:
-    state = os.environ.get("XDG_STATE_HOME")
-    folder = (Path(state) if state else Path.home() / ".local" / "state") / "commensal" / "uploads"
-    named = "\n".join((str(transport.place), account, model, digest))
-    return folder / hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
 def metadata(model: str, digest: str, said: Mapping[str, str]) -> str:
@@ -66,30 +48,37 @@ def metadata(model: str, digest: str, said: Mapping[str, str]) -> str:
 
 
 class _Upload:
-    def __init__(self, transport: Transport, path: Path, digest: str, note: Path) -> None:
-        self._transport, self._path, self._digest, self._note = transport, path, digest, note
+    def __init__(self, transport: Transport, path: Path) -> None:
+        self._transport, self._path = transport, path
         self._size = path.stat().st_size
+        with path.open("rb") as file:
+            self.digest = hashlib.file_digest(file, "sha256").hexdigest()
         self._target = ""  # below the gateway's address
 
     def start(self, model: str, said: Mapping[str, str]) -> bool:
         """Finds what was begun, or begins; false where the gateway knows of no uploads."""
-        with suppress(OSError, UnicodeDecodeError):
-            self._target = self._note.read_text().strip()
-            if self._target.startswith("/v1/uploads/") and self._offset() is not None:
-                return True
-        made = self._transport.send("POST", "/v1/uploads", headers={
-            **_TUS, "Upload-Length": str(self._size),
-            "Upload-Metadata": metadata(model, self._digest, said)})
-        if made.status in (404, 405):
+        try:
+            begun = self._transport.call("GET", "/v1/uploads").json()
+        except NotFound:
             return False
-        if made.status not in (200, 201):
-            raise self._transport.error_of(made)
+        wanted = {"model": model, "sha256": self.digest, "bytes": self._size,
+                  "private": "private" in said, "privacy_class": said.get("privacy_class")}
+        allowed = sorted(one.lower() for one in said.get("allow", "").split(",") if one)
+        try:
+            found = [one for one in begun["uploads"]
+                     if all(one.get(key) == what for key, what in wanted.items())
+                     and sorted(who.lower() for who in one["allowed_providers"]) == allowed]
+            if found:
+                self._target = f"/v1/uploads/{quote(str(found[0]['upload']), safe='')}"
+                return True
+        except (KeyError, TypeError, AttributeError):
+            raise BadAnswer("the gateway's list of uploads makes no sense") from None
+        made = self._transport.call("POST", "/v1/uploads", headers={
+            **_TUS, "Upload-Length": str(self._size),
+            "Upload-Metadata": metadata(model, self.digest, said)})
         self._target = urlsplit(made.headers.get("location", "")).path
         if not self._target.startswith("/v1/uploads/"):
             raise BadAnswer("the gateway does not say where the upload is to go")
-        with suppress(OSError):  # then it cannot be resumed
-            self._note.parent.mkdir(parents=True, exist_ok=True)
-            self._note.write_text(self._target + "\n")
         return True
 
     def finish(self) -> Any:
@@ -104,12 +93,7 @@ class _Upload:
             error.add_note(f"what was sent of '{self._path}' is kept for a day: the same push() "
                            "goes on with it")
             raise
-        self._drop_note()
         return made
-
-    def _drop_note(self) -> None:
-        with suppress(OSError):
-            self._note.unlink(missing_ok=True)
 
     def _send_all(self) -> None:
         until, offset = time.monotonic() + _PATIENCE_S, -1
@@ -168,6 +152,5 @@ class _Upload:
 
     def _forget(self) -> None:
         """What was refused is of no use any more, and counts against the account's quota."""
-        self._drop_note()
         with suppress(CommensalError):
             self._transport.send("DELETE", self._target, headers=_TUS)

@@ -258,7 +258,7 @@ class Client:
         said = {"private": "1"} if private else {}
         said |= {"allow": ",".join(allow)} if allow else {}
         said |= {"privacy_class": privacy_class} if privacy_class else {}
-        info, digest = push_file(self._transport, Path(path), full, self.account, said)
+        info, digest = push_file(self._transport, Path(path), full, said)
         if not isinstance(info, dict) or info.get("sha256") != digest:
             raise BadAnswer("the gateway has another file than was sent: push it again")
         if text is not None:

@@ -20,6 +20,7 @@ class Hub:
         self.ports, self.card, self.cards_put = PORTS, None, []
         self.models, self.uploads, self.asked = {}, {}, []
         self.break_after = None  # so many parts; then it hangs up, once
+        self.listed = None  # in place of the list of uploads
         self.has_uploads, self.refuses_push, self.refuses_card = True, False, False
         self.logits = np.arange(10, dtype="<f4")[None]
         self.seen = None  # the last input
@@ -27,6 +28,14 @@ class Hub:
     def info(self, name):
         return {"name": name, "version": 1, "sha256": self.models.get(name, "00"),
                 "graph_root": "", "weight_root": ""}
+
+    def list_uploads(self):
+        return self.listed if self.listed is not None else {"uploads": [
+            {"upload": target.rsplit("/", 1)[1], "model": said["model"], "bytes": length,
+             "sha256": said["sha256"], "private": "private" in said,
+             "allowed_providers": [one for one in said.get("allow", "").split(",") if one],
+             "privacy_class": said.get("privacy_class"), "received": len(data)}
+            for target, (said, length, data) in self.uploads.items()]}
 
     def parts(self):
         return [target for method, target in self.asked if method == "PATCH"]
@@ -111,6 +120,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         hub = self.hub
         if not hub.has_uploads:
             return self.refuse(404, "no such route")
+        if (self.command, path) == ("GET", "/v1/uploads"):
+            return self.say(200, hub.list_uploads())
         if self.headers["Tus-Resumable"] != "1.0.0":
             return self.refuse(412, "Tus-Resumable")
         if path == "/v1/uploads":
