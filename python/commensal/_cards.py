@@ -29,8 +29,8 @@ class CardOutput:
 @dataclass(frozen=True)
 class Card:
     """A model's card; what it does not say is empty, or None. `text` is its Markdown without the
-    front matter, `source` the whole file, `example` an input and a note about it; `problem`: why the
-    card does not fit the newest version, if it does not."""
+    front matter, `source` the whole file, `example` an input and a note about it; `problem`: why
+    the card does not fit the newest version, if it does not."""
 
     model: str
     text: str
