@@ -2,12 +2,11 @@
 // What a card says is what options would say, bit for bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <apps/commensal/card_rules.hpp>
+#include <apps/commensal/connection.hpp>
 #include <apps/commensal/picture_options.hpp>
 #include <cmath>
-#include <commensal/base/core/file.hpp>
-#include <commensal/base/core/temporary_folder.hpp>
-#include <cstring>
 
 namespace commensal::apps {
 namespace {
@@ -155,15 +154,7 @@ TEST(CardRules, FixWhatTheModelLeavesOpen) {
   client::ModelInfo model;
   model.inputs = {{"x", tensor::DType::kFloat32, {-1, -1, -1, 6}},
                   {"b", tensor::DType::kFloat32, {1}}};
-  graph::Graph graph;
-  for (const client::Port& port : model.inputs) {
-    graph.values.push_back({.name = port.name,
-                            .declared = {.dtype = port.dtype,
-                                         .ranked = true,
-                                         .dims = port.dims,
-                                         .symbols = std::vector<std::string>(port.dims.size())}});
-    graph.inputs.push_back(static_cast<graph::ValueId>(graph.values.size() - 1));
-  }
+  graph::Graph graph = ports_graph(model);
   fix_size(*imagenet().picture, graph);
   EXPECT_EQ(graph.values[0].declared.dims, (std::vector<std::int64_t>{-1, 3, 8, 6}));
   EXPECT_EQ(named_input(*imagenet().picture, graph, "cat.jpg"), "x=cat.jpg");

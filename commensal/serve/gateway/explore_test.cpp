@@ -19,7 +19,8 @@ class Explore : public ::testing::Test {
     clock_.advance_ms(1);
     ModelFile file;
     file.content[0] = static_cast<std::uint8_t>(++pushed_);
-    const auto made = hub_.push(owner, name, file, {.is_private = is_private});
+    const auto made =
+        hub_.push(owner, name, file, {.is_private = is_private, .allowed_providers = {}});
     ASSERT_TRUE(made) << made.error().message;
   }
   core::Result<ModelVersion> set(const Account& who, const std::string& name,

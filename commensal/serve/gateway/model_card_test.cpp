@@ -5,7 +5,7 @@
 #include <chrono>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/limits_cards.hpp>
-#include <commensal/serve/gateway/front_matter.hpp>
+#include <commensal/base/protocol/encoding.hpp>
 #include <commensal/serve/gateway/markdown_summary.hpp>
 #include <commensal/serve/gateway/model_card.hpp>
 
