@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <apps/commensal/card_rules.hpp>
 #include <apps/commensal/connection.hpp>
+#include <apps/commensal/connection.hpp>
 #include <apps/commensal/picture_options.hpp>
 #include <cmath>
 

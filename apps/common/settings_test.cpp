@@ -36,9 +36,9 @@ Run declare_served(CLI::App& app) {
   app.add_option("--price", options->price, "Units")->check(CLI::Range(1, 100000));
   app.add_option("--host", options->hosts, "Names");
   app.add_flag("--audit,!--no-audit", options->audit, "Look again");
-  app.add_flag("--plain", options->plain, "No TLS")->excludes(app.add_flag("--tls", "TLS"));
+  app.add_flag("--plain", options->plain, "No TLS")->excludes(app.add_flag("--tls")->description("TLS"));
   CLI::App* inner = app.add_subcommand("status", "How it is");
-  inner->add_flag("--watch", "Again and again");
+  inner->add_flag("--watch");
   return [options]() -> core::Result<int> {
     served = *options;
     return 0;
@@ -51,7 +51,7 @@ Run declare_asker(CLI::App& app) {
   app.add_option("--token-file", options->token_file, "File (default: $COMMENSAL_TEST_TOKEN)");
   app.add_option("--pin", options->db, "Pin");
   app.add_option("--ca", options->db, "File");
-  app.add_flag("--json", "JSON");
+  app.add_flag("--json");
   return [options]() -> core::Result<int> {
     served = *options;
     return 0;
