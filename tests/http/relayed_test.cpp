@@ -18,7 +18,7 @@ constexpr const char* kSecret = "a word between gateways";
 constexpr std::string_view kAsks =
     "GET /v1/account HTTP/1.1\r\nHost: x\r\n\r\n";  // without a token
 
-std::string header(const char* from, const std::string& secret = kSecret) {
+std::string proxied(const char* from, const std::string& secret = kSecret) {
   sockaddr_storage a{}, b{};
   EXPECT_TRUE(core::read_address(from, "1", a) && core::read_address("9.9.9.9", "2", b));
   const core::Bytes made = crypto::proxy_header(reinterpret_cast<const sockaddr*>(&a),
@@ -34,7 +34,7 @@ TEST(HttpRelayed, CountsAsItsClientAndNotAsItsRelay) {
   bool was_ended = false;
   for (int i = 0; i < 3 && !was_ended; ++i) {
     RawClient loud(world.port());
-    loud.send(header("1.2.3.4"));
+    loud.send(proxied("1.2.3.4"));
     for (; answered < 4 * limits::kStrangerRequestsAtOnce && !was_ended; ++answered) {
       loud.send(kAsks);
       const RawResponse refused = loud.receive();
@@ -47,7 +47,7 @@ TEST(HttpRelayed, CountsAsItsClientAndNotAsItsRelay) {
   EXPECT_TRUE(was_ended);
   EXPECT_GE(answered, limits::kStrangerRequestsAtOnce - 1);
   for (const std::string& front :
-       {header("5.6.7.8"), header("7.7.7.7") + header("5.6.7.9"), std::string()}) {
+       {proxied("5.6.7.8"), proxied("7.7.7.7") + proxied("5.6.7.9"), std::string()}) {
     RawClient other(world.port());
     other.send(front);
     other.send(kAsks);
@@ -57,7 +57,7 @@ TEST(HttpRelayed, CountsAsItsClientAndNotAsItsRelay) {
                  refused.headers.at("connection") == "close");
   }
   RawClient same(world.port());
-  same.send(header("7.7.7.7") + header("1.2.3.4"));
+  same.send(proxied("7.7.7.7") + proxied("1.2.3.4"));
   same.send(kAsks);
   EXPECT_EQ(same.receive().headers.at("connection"), "close");
 }
@@ -65,10 +65,10 @@ TEST(HttpRelayed, CountsAsItsClientAndNotAsItsRelay) {
 TEST(HttpRelayed, IsBelievedWithTheSecretOnly) {
   World world("unbelieved", nullptr, {}, false, kSecret);
   RawClient liar(world.port());
-  liar.send(header("1.2.3.4", "another word"));
+  liar.send(proxied("1.2.3.4", "another word"));
   EXPECT_EQ(liar.receive().status, 0) << "it is ended";
   RawClient slow(world.port());
-  const std::string front = header("1.2.3.4");
+  const std::string front = proxied("1.2.3.4");
   slow.send(front.substr(0, 20));
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   slow.send(front.substr(20));
@@ -76,11 +76,11 @@ TEST(HttpRelayed, IsBelievedWithTheSecretOnly) {
   EXPECT_EQ(slow.receive().status, 401);
   world.clock().leap_ms(limits::kProxyHeaderAgeMsMax + 1'000);
   RawClient replays(world.port());
-  replays.send(header("1.2.3.4"));
+  replays.send(proxied("1.2.3.4"));
   EXPECT_EQ(replays.receive().status, 0) << "what was overheard is good for a while";
   World alone("alone");
   RawClient unasked(alone.port());
-  unasked.send(header("1.2.3.4"));
+  unasked.send(proxied("1.2.3.4"));
   unasked.send(kAsks);
   EXPECT_EQ(unasked.receive().status, 400) << "where there are no relays";
 }
@@ -90,7 +90,7 @@ TEST(HttpRelayed, WhoSaysThatItIsARelayAndIsNotHasAskedTooOften) {
   World world("liars", nullptr, {}, false, kSecret);
   for (int i = 0; i < 8; ++i) {
     RawClient liar(world.port());
-    liar.send(header("1.2.3.4", "another word"));
+    liar.send(proxied("1.2.3.4", "another word"));
     EXPECT_EQ(liar.receive().status, 0);
   }
   RawClient same(world.port());
