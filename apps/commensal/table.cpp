@@ -39,8 +39,7 @@ namespace {
 
 constexpr std::string_view kConsumers = "Consumers";
 constexpr std::string_view kProviders = "Providers";
-constexpr std::string_view kOperators = "Operators";
-constexpr std::string_view kAuditorsAndArbiters = "Auditors and arbiters";
+constexpr std::string_view kOperators = "Operators, auditors, arbiters";
 
 constexpr Command kTable[] = {
     {"push", kConsumers, "give a gateway a model", "Give a gateway a model to serve",
@@ -214,7 +213,7 @@ constexpr Command kTable[] = {
      "commensal case show RECEIPT --json\n"
      "commensal case disclose RECEIPT --nonce-file eight.nonce",
      declare_case},
-    {"audit", kAuditorsAndArbiters, "check a receipt here",
+    {"audit", kOperators, "check a receipt here",
      "Check a receipt by re-executing it here, or some elements of its outputs; trusts neither "
      "gateway nor provider; exit status 2 where it is wrong",
      "commensal audit RECEIPT\n"
@@ -223,18 +222,18 @@ constexpr Command kTable[] = {
      "commensal audit RECEIPT --data-dir gateway-state --backend ref\n"
      "commensal audit answer.receipt --opening answer.opening --model model.onnx",
      declare_audit},
-    {"auditor", kAuditorsAndArbiters, "check what is drawn",
+    {"auditor", kOperators, "check what is drawn",
      "Audit what a gateway has drawn of public models' rollouts, and of answers where it admits "
      "outside auditors; what is signed is answered for with a stake",
      "commensal auditor --gateway http://127.0.0.1:8080 --token-file auditor.token",
      declare_auditor},
-    {"vouch", kAuditorsAndArbiters, "who may see private data",
+    {"vouch", kOperators, "who may see private data",
      "Sign that a provider may see requests of a privacy class, which it shows to its gateway",
      "commensal vouch 0x52908400098527886E0F7030069857D2E4169EE7 --class medical --until "
      "2027-01-31 "
      "--key auditor.json --save lab-7.statement",
      declare_vouch},
-    {"arbiter", kAuditorsAndArbiters, "check how a dispute ended",
+    {"arbiter", kOperators, "check how a dispute ended",
      "Check how a dispute ended: who was wrong, and in which operation; needs no model",
      "commensal arbiter check dispute.verdict\n"
      "commensal arbiter check dispute.verdict --json\n"

@@ -45,6 +45,7 @@ std::string front_page(const Program& program) {
   std::vector<Command> commands(program.commands.begin(), program.commands.end());
   commands.insert(commands.end(), std::begin(kOwnCommands), std::end(kOwnCommands));
   for (const Command& command : commands) {
+    if (command.name == "help") continue;  // the line above has it
     if (command.group != group) {
       group = command.group;
       text += fmt::format("{}{}\n", is_left ? "" : "\n", group);
