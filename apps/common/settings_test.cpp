@@ -36,7 +36,8 @@ Run declare_served(CLI::App& app) {
   app.add_option("--price", options->price, "Units")->check(CLI::Range(1, 100000));
   app.add_option("--host", options->hosts, "Names");
   app.add_flag("--audit,!--no-audit", options->audit, "Look again");
-  app.add_flag("--plain", options->plain, "No TLS")->excludes(app.add_flag("--tls")->description("TLS"));
+  app.add_flag("--plain", options->plain, "No TLS")
+      ->excludes(app.add_flag("--tls")->description("TLS"));
   CLI::App* inner = app.add_subcommand("status", "How it is");
   inner->add_flag("--watch");
   return [options]() -> core::Result<int> {

@@ -358,7 +358,8 @@ def card_seeds():
         b"{type: y}}]\n---\nText\n")
     put("card", "alias", b"---\na: &a [x, x]\nb: [*a, *a]\n---\n")
     put("card", "quoted", b'---\nlicense: "a\\x41\\n"\ntags:\n- |\n  b\n- >-\n  c\n---\n')
-    put("card", "lie", b"---\ncommensal: {picture: {input: x, mean: [0, 1, 2]}, labels: [a]}\n---\n")
+    put("card", "lie", b"---\ncommensal: {picture: {input: x, mean: [0, 1, 2]}, "
+        b"labels: [a]}\n---\n")
 
 
 for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, rollout_seeds, ticket_seeds,

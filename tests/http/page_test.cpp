@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/core/growing_bytes.hpp>
+#include <commensal/base/core/limits_page.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/serve/http/compression.hpp>
 #include <commensal/serve/http/page.hpp>

@@ -268,9 +268,9 @@ TEST_F(HttpUpload, AnAccountsBoundsCountWhatIsAnnounced) {
              fmt::format("Upload-Length: {}\r\nContent-Length: 0\r\n\r\n", bytes));
     return raw.receive();
   };
-  const RawResponse made = announce(1'000'000);
+  const RawResponse made = announce(900'000);
   ASSERT_EQ(made.status, 201) << made.body;
-  EXPECT_EQ(announce(1'000'000).status, 429);
+  EXPECT_EQ(announce(900'000).status, 429);
   client::Client alice = world.client(world.alice);
   const core::Bytes bytes = large_model(100'000);
   const auto refused = alice.push({.model = "alice/x", .bytes = bytes, .progress = {}});

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits_page.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/page.hpp>

@@ -7,14 +7,6 @@
 #include <string>
 #include <string_view>
 
-/// Bounds of a page's folder: an operator's slip of the pen is not to fill the memory.
-namespace commensal::limits {
-
-inline constexpr std::size_t kPageFilesMax = 256;
-inline constexpr std::int64_t kPageBytesMax = 64 << 20;  // of all of them
-
-}  // namespace commensal::limits
-
 namespace commensal::http {
 
 struct PageFile {
