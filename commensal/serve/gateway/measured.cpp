@@ -60,7 +60,9 @@ Speeds::Known Speeds::known(const std::string& model, std::uint64_t bytes,
 std::optional<Speeds::Measured> Speeds::measured(const std::string& model) const {
   const auto found = speeds_.find(model);
   if (found == speeds_.end()) return std::nullopt;
-  return Measured{found->second.time.ms_for(0), found->second.answers};
+  UsualTime none;  // of jobs that took no time: what is added to each
+  none.slowness_of(0, 0, 0);
+  return Measured{found->second.time.ms_for(0) - none.ms_for(0), found->second.answers};
 }
 
 }  // namespace commensal::gateway

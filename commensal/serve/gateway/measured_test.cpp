@@ -44,6 +44,17 @@ TEST(Speeds, AreOfOneModelEachAndFade) {
   EXPECT_LT(speeds.known("a/slow:1", 4, 1'201'000).weight, 1e-4);
 }
 
+// The fault: people were shown what is added to each for the choice among providers.
+TEST(Speeds, AreShownAsTheyWereMeasured) {
+  Speeds speeds;
+  EXPECT_FALSE(speeds.measured("a/quick:1"));
+  for (int i = 0; i < 20; ++i) speeds.on_answer("a/quick:1", 0.2, 0, 4, 1'000);
+  speeds.on_answer("a/slow:1", 90, 2, 4'000, 1'000);
+  EXPECT_NEAR(speeds.measured("a/quick:1")->ms, 0.2, 1e-9);
+  EXPECT_EQ(speeds.measured("a/quick:1")->answers, 20u);
+  EXPECT_NEAR(speeds.measured("a/slow:1")->ms, 30, 1e-9) << "its share of three";
+}
+
 TEST(Speeds, AreThoseMeasuredLast) {
   Speeds speeds;
   for (std::size_t i = 0; i < 4 * limits::kSpeedsMax; ++i) {
