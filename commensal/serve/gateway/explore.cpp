@@ -18,6 +18,8 @@ std::string lower_case(std::string_view text) {
   return made;
 }
 
+constexpr std::int64_t kLook = 256;  // work at a model, whatever is looked for, seen or not
+
 /// All that is looked through, a line each.
 std::string searched(const ModelVersion& model, const CardHead* card) {
   std::string text = model.name;
@@ -64,8 +66,6 @@ Exploration::Exploration(Explored wanted) : wanted_(std::move(wanted)) {
 }
 
 bool Exploration::is_wanted(const ModelVersion& model, const CardHead* card) {
-  constexpr std::int64_t kLook = 256;  // at a model, whatever is looked for
-  work_ += kLook;
   if (!wanted_.task.empty() && (card == nullptr || card->task != wanted_.task)) return false;
   if (!wanted_.modality.empty() && (card == nullptr || card->modality != wanted_.modality))
     return false;
@@ -87,13 +87,18 @@ void Exploration::add(Explored::Place place, Found found) {
   has_more_ = true;
 }
 
+/// Passes by what the asker may not see itself, instead of having the hub do it: that is work too,
+/// and there may be much of it.
 core::Result<bool> Exploration::step(ModelHub& hub, const Account* asker, const Served& served) {
   using Sort = Explored::Sort;
+  const Account everything{.name = "", .role = Role::kOperator};
   work_ = 0;
   bool is_over = true;
-  COMMENSAL_TRY(hub.visit(asker, seen_, [&](const ModelPtr& model, const CardHeadPtr& card) {
+  COMMENSAL_TRY(hub.visit(&everything, seen_, [&](const ModelPtr& model, const CardHeadPtr& card) {
     if (work_ >= limits::kExploreWorkMax) return is_over = false;
     seen_ = model->name;
+    work_ += kLook;
+    if (model->is_private && !hub.find(asker, model->name)) return true;
     if (!is_wanted(*model, card.get())) return true;
     Found found{model, card, served(model->name)};
     const std::uint64_t rank =

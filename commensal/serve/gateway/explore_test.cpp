@@ -39,8 +39,11 @@ class Explore : public ::testing::Test {
       Exploration exploration(wanted);
       for (;;) {
         ++steps_;
-        const auto is_over = exploration.step(
-            hub_, asker, [this](const std::string& model) { return served_[model]; });
+        int found_now = 0;
+        const auto is_over = exploration.step(hub_, asker, [&](const std::string& model) {
+          most_found_ = std::max(most_found_, ++found_now);
+          return served_[model];
+        });
         EXPECT_TRUE(is_over);
         if (!is_over || *is_over) break;
       }
@@ -68,6 +71,7 @@ class Explore : public ::testing::Test {
   std::map<std::string, std::uint64_t> served_;
   int pushed_ = 0;
   int steps_ = 0;
+  int most_found_ = 0;  // in one step
 };
 
 TEST_F(Explore, CardsAreTheirModelsAndDurable) {
@@ -164,20 +168,41 @@ TEST_F(Explore, SortsAndPages) {
 }
 
 TEST_F(Explore, TakesManyStepsForMuch) {
-  constexpr int kModels = 300;
-  Account many{"alice", Role::kOperator};
+  constexpr int kModels = 700;
+  constexpr std::int64_t kText = 200;
+  const Account many{"alice", Role::kOperator};
   for (int i = 0; i < kModels; ++i) {
     const std::string name = fmt::format("alice/m{:03}", i);
     push(many, name);
-    ASSERT_TRUE(set(many, name, card("x", std::string(200, 'a') + "b.")));
+    ASSERT_TRUE(set(many, name, card("x", std::string(kText, 'a') + "b.")));
   }
-  EXPECT_EQ(words(std::string(64, 'a')).size(), static_cast<std::size_t>(kModels));
-  steps_ = 0;
   Explored wanted;
-  wanted.count = kModels;
+  wanted.count = 2 * kModels;
+  // At most so many models' comparisons, and the one that is looked at when they are made.
+  constexpr std::int64_t kInOneStep = limits::kExploreWorkMax / (kText * 63 / 4) + 1;
+  ASSERT_TRUE(wanted.look_for(std::string(63, 'a')));
+  EXPECT_EQ(found(wanted).size(), static_cast<std::size_t>(kModels));
+  EXPECT_LE(most_found_, kInOneStep);
+  EXPECT_GE(steps_, kModels / kInOneStep);
+  EXPECT_GT(steps_, 1);
+  steps_ = 0;
+  wanted.words.clear();
   ASSERT_TRUE(wanted.look_for(std::string(63, 'a') + "c"));
   EXPECT_EQ(found(wanted), Names());
-  EXPECT_GE(steps_, 1);
+  EXPECT_GT(steps_, 1) << "whether or not anything is found";
+}
+
+// The fault: what one may not see took any time in one turn.
+TEST_F(Explore, TakesManyStepsPastWhatOneMayNotSee) {
+  constexpr int kModels = 10'000;
+  const Account many{"alice", Role::kOperator};
+  for (int i = 0; i < kModels; ++i) push(many, fmt::format("alice/m{:05}", i), true);
+  push(bob_, "bob/last");
+  for (const Account* stranger : {static_cast<const Account*>(nullptr), &bob_}) {
+    steps_ = 0;
+    EXPECT_EQ(words("", stranger), Names{"bob/last"});
+    EXPECT_GT(steps_, 2);
+  }
 }
 
 }  // namespace
