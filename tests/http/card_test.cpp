@@ -167,6 +167,14 @@ TEST_F(HttpCard, SpeedAndAnswersAreMeasured) {
   EXPECT_GT(speed["devices"][0]["ms"], 0);
   EXPECT_GE(speed["devices"][0]["answers"], 1);
   EXPECT_EQ(get(anyone_, "/v1/explore?sort=used")["models"][0]["served"], 3);
+  // Another model of that name has given none of them.
+  ASSERT_TRUE(alice_.remove_model("alice/digits"));
+  const core::Bytes bytes = digits_model();
+  client::PushRequest request;
+  request.model = "alice/digits";
+  request.bytes = bytes;
+  ASSERT_TRUE(alice_.push(request));
+  EXPECT_EQ(get(anyone_, "/v1/explore?sort=used")["models"][0]["served"], 0);
 }
 
 TEST_F(HttpCard, TheClientReadsIt) {

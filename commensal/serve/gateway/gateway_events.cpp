@@ -38,7 +38,7 @@ core::Result<void> Gateway::State::resume() {
   std::map<crypto::Address, std::uint64_t> answers;
   COMMENSAL_ASSIGN(const auto drawn, book.select([&](const ReceiptRecord& record) {
     ++answers[record.receipt.job.provider];
-    ++served[record.model];
+    count(record);
     return record.audit == AuditState::kDrawn || convicts(record.audit);
   }));
   for (const auto& [provider, count] : answers) roster.remember(provider, count);
@@ -145,7 +145,7 @@ void Gateway::State::handle(event::StepKept& event) {
   }
   if (!event.record) return;
   const ReceiptRecord& record = *event.record;
-  ++served[record.model];
+  count(record);
   observer.on_receipt(record);
   audit_policy.on_receipt(record);
   if (record.audit == AuditState::kDrawn) auditor.request(record.id());

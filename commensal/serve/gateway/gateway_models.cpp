@@ -14,8 +14,13 @@ std::vector<MeasuredSpeed> Gateway::speeds(const ModelVersion& model) const {
 }
 
 std::uint64_t Gateway::served(const std::string& model) const {
-  const auto found = state_->served.find(model);
-  return found == state_->served.end() ? 0 : found->second;
+  const auto first = state_->hub.first_version(model);
+  return first ? state_->served.of(model, *first) : 0;
+}
+
+void Gateway::State::count(const ReceiptRecord& record) {
+  const auto first = hub.first_version(record.model);
+  if (first) served.add(record.model, record.version, *first);
 }
 
 }  // namespace commensal::gateway

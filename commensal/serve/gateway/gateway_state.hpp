@@ -13,6 +13,7 @@
 #include <commensal/serve/gateway/presence.hpp>
 #include <commensal/serve/gateway/removals.hpp>
 #include <commensal/serve/gateway/reserves.hpp>
+#include <commensal/serve/gateway/served.hpp>
 #include <commensal/serve/gateway/test_money.hpp>
 #include <commensal/serve/gateway/withheld.hpp>
 #include <commensal/trade/pay/ticket/undecided.hpp>
@@ -69,7 +70,7 @@ struct Gateway::State {
   Consequences consequences;
   Removals removals;
   Doubts doubts;
-  std::map<std::string, std::uint64_t> served;  // answers, by model
+  Served served;
 
   State(const GatewayDependencies& w, const GatewayConfig& c)
       : loop(w.loop),
@@ -149,6 +150,7 @@ struct Gateway::State {
   }
 
   core::Result<void> resume();
+  void count(const ReceiptRecord& record);
   core::Result<void> expect_providers();
   void tick();
   void tell_balance(const crypto::Address& provider, bool is_answer = false);
