@@ -64,11 +64,12 @@ core::Result<void> apply_card(const CLI::App& app, const client::Card& card, io:
     if (!is_given(app, "--image-mean")) rule.mean = said.mean;
     if (!is_given(app, "--image-scale")) rule.scale = said.scale;
   }
-  if (!is_given(app, "--labels")) reading.labels = card.labels;
+  if (!is_given(app, "--labels")) reading.card.labels = card.labels;
   if (!card.output) return {};
-  if (!is_given(app, "--softmax")) reading.softmax = card.output->softmax;
+  reading.card.output = card.output->name;
+  if (!is_given(app, "--softmax")) reading.card.softmax = card.output->softmax;
   if (!is_given(app, "--top") && card.output->top_k)
-    reading.top = static_cast<std::size_t>(*card.output->top_k);
+    reading.card.top = static_cast<std::size_t>(*card.output->top_k);
   return {};
 }
 

@@ -129,15 +129,33 @@ TEST(CardRules, OptionsOverrideThem) {
   ASSERT_TRUE(apply_card(plain.app, imagenet(), plain.rule, plain.reading));
   EXPECT_EQ(plain.rule.resize, io::Resize::kCrop);
   EXPECT_TRUE(plain.rule.convert);
-  EXPECT_EQ(plain.reading.top, 3u);
-  EXPECT_TRUE(plain.reading.softmax);
-  EXPECT_EQ(plain.reading.labels.size(), 2u);
+  EXPECT_EQ(plain.reading.of("y").top, 3u);
+  EXPECT_TRUE(plain.reading.of("y").softmax);
+  EXPECT_EQ(plain.reading.of("y").labels.size(), 2u);
   Infer said({"--image-resize", "pad", "--image-mean", "7", "--top", "1"});
   ASSERT_TRUE(apply_card(said.app, imagenet(), said.rule, said.reading));
   EXPECT_EQ(said.rule.resize, io::Resize::kPad);
   EXPECT_EQ(said.rule.mean[2], 7);
   EXPECT_EQ(said.rule.scale[0], static_cast<float>(0.229 * 255));
-  EXPECT_EQ(said.reading.top, 1u);
+  EXPECT_EQ(said.reading.of("y").top, 1u);
+}
+
+// The fault: what a card says of one output was done with every output.
+TEST(CardRules, OfAnOutputAreOfNoOther) {
+  Infer plain({});
+  ASSERT_TRUE(apply_card(plain.app, imagenet(), plain.rule, plain.reading));
+  EXPECT_EQ(plain.reading.of("z").top, 5u);
+  EXPECT_FALSE(plain.reading.of("z").softmax);
+  EXPECT_TRUE(plain.reading.of("z").labels.empty());
+  Infer said({"--softmax", "--top", "2"});  // which are of all
+  ASSERT_TRUE(apply_card(said.app, imagenet(), said.rule, said.reading));
+  EXPECT_EQ(said.reading.of("z").top, 2u);
+  EXPECT_TRUE(said.reading.of("z").softmax);
+  Card any = imagenet();
+  any.output->name = "";
+  Infer unnamed({});
+  ASSERT_TRUE(apply_card(unnamed.app, any, unnamed.rule, unnamed.reading));
+  EXPECT_TRUE(unnamed.reading.of("z").softmax);
 }
 
 TEST(CardRules, OfAGatewayThatSendsNonsenseAreRefused) {

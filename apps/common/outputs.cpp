@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cmath>
 #include <commensal/compute/io/npy.hpp>
+#include <commensal/compute/tensor/score_extent.hpp>
 #include <cstring>
 
 namespace commensal::apps {
@@ -44,9 +45,24 @@ Json number(const std::string& text) {
   return parsed.is_discarded() ? Json(text) : parsed;
 }
 
-/// Labels belong to outputs of as many elements.
-bool is_labelled(const tensor::Tensor& output, const Reading& reading) {
-  return !reading.labels.empty() && output.elements() == std::ssize(reading.labels);
+/// Labels belong to outputs whose rows have as many elements.
+bool is_labelled(const tensor::Tensor& output, const Scores& scores) {
+  return tensor::may_have_labels(output.shape().dims(), scores.labels.size());
+}
+
+/// The rows of scores that an output is read as; 0: it is not.
+struct Rows {
+  std::int64_t count = 0;
+  std::int64_t extent = 0;
+};
+
+Rows rows_of(const tensor::Tensor& output, const Scores& scores) {
+  const bool has_labels = is_labelled(output, scores);
+  const std::int64_t extent = tensor::score_extent(output.shape().dims(), scores.labels.size());
+  if (output.dtype() == tensor::DType::kString || output.elements() == 0) return {};
+  if (extent < 2 && !has_labels) return {};
+  const Rows rows{output.elements() / extent, extent};
+  return rows.count == 1 || scores.is_said || has_labels ? rows : Rows{};
 }
 
 /// Beside an element that is infinite or no number there are no shares.
@@ -54,12 +70,45 @@ std::string share_text(double share) {
   return std::isfinite(share) ? fmt::format("{:.2f} %", 100 * share) : "-";
 }
 
-std::string label_of(const tensor::Tensor& output, const Reading& reading, const Ranked& one) {
-  if (!is_labelled(output, reading)) return "";
-  return reading.labels[static_cast<std::size_t>(one.index)];
+std::string label_of(const tensor::Tensor& output, const Scores& scores, const Ranked& one) {
+  if (!is_labelled(output, scores)) return "";
+  return scores.labels[static_cast<std::size_t>(one.index)];
 }
 
-Json output_json(const tensor::Tensor& output, const Reading& reading) {
+Json top_json(const tensor::Tensor& output, const Scores& scores) {
+  Json top = Json::array();
+  const Rows rows = rows_of(output, scores);
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    for (const Ranked& one : top_values(output, row, rows.extent, scores.top)) {
+      Json ranked = Json::object();
+      if (rows.count > 1) ranked["row"] = row;
+      ranked["index"] = one.index;
+      ranked["value"] = number(one.value);
+      if (scores.softmax) ranked["share"] = one.share;
+      if (is_labelled(output, scores)) ranked["label"] = label_of(output, scores, one);
+      top.push_back(std::move(ranked));
+    }
+  }
+  return top;
+}
+
+void print_top(const tensor::Tensor& output, const Scores& scores) {
+  constexpr std::int64_t kRowsShown = 8;
+  const Rows rows = rows_of(output, scores);
+  for (std::int64_t row = 0; row < std::min(rows.count, kRowsShown); ++row) {
+    const std::string place = rows.count > 1 ? fmt::format("[{}]", row) : "";
+    for (const Ranked& one : top_values(output, row, rows.extent, scores.top)) {
+      const std::string share = scores.softmax ? "  " + share_text(one.share) : "";
+      const std::string label = label_of(output, scores, one);
+      fmt::print("  top     {}[{}] {}{}{}{}\n", place, one.index, one.value, share,
+                 label.empty() ? "" : "  ", for_terminal(label));
+    }
+  }
+  if (rows.count > kRowsShown && scores.top > 0)
+    fmt::print("  ...     {} more rows, which --json has\n", rows.count - kRowsShown);
+}
+
+Json output_json(const tensor::Tensor& output, const Scores& scores) {
   Json entry;
   entry["datatype"] = datatype_of(output.dtype());
   const auto dims = output.shape().dims();
@@ -73,13 +122,7 @@ Json output_json(const tensor::Tensor& output, const Reading& reading) {
       entry["data"].push_back(number(value));
     }
   }
-  entry["top"] = Json::array();
-  for (const Ranked& one : top_values(output, reading.top)) {
-    Json ranked = {{"index", one.index}, {"value", number(one.value)}};
-    if (reading.softmax) ranked["share"] = one.share;
-    if (is_labelled(output, reading)) ranked["label"] = label_of(output, reading, one);
-    entry["top"].push_back(std::move(ranked));
-  }
+  entry["top"] = top_json(output, scores);
   entry["sha256"] = hash_of(output);
   return entry;
 }
@@ -104,11 +147,24 @@ tensor::NamedTensors named_outputs(const graph::Graph& graph,
 }
 
 void Reading::declare(CLI::App& app) {
-  app.add_option("--top", top, "Name so many of the greatest elements of a vector")
+  app.add_option("--top", top, "Name so many of the greatest elements of a vector, or of each row")
       ->check(CLI::Range(0, 1'000'000))
+      ->each([this](const std::string&) { is_top_said = true; })
       ->capture_default_str();
-  app.add_flag("--softmax", softmax, "Say what share of the whole each of them is, by softmax");
-  app.add_option("--labels", labels_file, "Text file with a line for each element: its name");
+  app.add_flag("--softmax", softmax, "Say what share of its row each of them is, by softmax");
+  app.add_option("--labels", labels_file,
+                 "Text file with a line for each element of a row: its name");
+}
+
+Scores Reading::of(const std::string& output) const {
+  Scores scores{
+      .top = top, .softmax = softmax, .labels = labels, .is_said = softmax || is_top_said};
+  if (!card.output.empty() && card.output != output) return scores;
+  if (card.top) scores.top = *card.top;
+  if (!card.labels.empty()) scores.labels = card.labels;
+  scores.softmax = softmax || card.softmax;
+  scores.is_said = scores.is_said || card.softmax || card.top;
+  return scores;
 }
 
 core::Result<void> read_labels(Reading& reading) {
@@ -128,31 +184,21 @@ core::Result<void> read_labels(Reading& reading) {
 core::Result<void> fit_labels(const Reading& reading, const tensor::NamedTensors& outputs) {
   if (reading.labels_file.empty()) return {};
   const auto fits = [&](const tensor::NamedTensor& output) {
-    return is_labelled(output.value, reading);
+    return is_labelled(output.value, reading.of(output.name));
   };
   if (std::ranges::any_of(outputs, fits)) return {};
   return core::fail(core::ErrorCode::kInvalidArgument,
-                    "'{}' has {} labels, which fits no output: the first, '{}', has {} elements",
+                    "'{}' has {} labels, which fits no output: the first, '{}', is {}",
                     reading.labels_file, reading.labels.size(),
                     outputs.empty() ? "" : outputs[0].name,
-                    outputs.empty() ? 0 : outputs[0].value.elements());
-}
-
-bool may_have(std::span<const std::int64_t> dims, std::int64_t elements) {
-  bool is_open = false;
-  for (const std::int64_t dim : dims) {
-    if (dim == 0 || (dim > 0 && elements % dim != 0)) return false;
-    if (dim > 0) elements /= dim;
-    is_open = is_open || dim < 0;
-  }
-  return elements == 1 || (is_open && elements > 0);
+                    outputs.empty() ? "" : outputs[0].value.type().text());
 }
 
 core::Result<void> fit_declared(const Reading& reading, const graph::Graph& graph) {
   if (reading.labels_file.empty()) return {};
   const auto may_fit = [&](graph::ValueId id) {
     const graph::Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
-    return !declared.ranked || may_have(declared.dims, std::ssize(reading.labels));
+    return !declared.ranked || tensor::may_have_labels(declared.dims, reading.labels.size());
   };
   if (std::ranges::any_of(graph.outputs, may_fit)) return {};
   return core::fail(core::ErrorCode::kInvalidArgument,
@@ -170,7 +216,7 @@ std::string datatype_of(tensor::DType dtype) {
 Json outputs_json(const tensor::NamedTensors& outputs, const Reading& reading) {
   Json report = Json::object();
   for (const tensor::NamedTensor& output : outputs) {
-    report[output.name] = output_json(output.value, reading);
+    report[output.name] = output_json(output.value, reading.of(output.name));
   }
   return report;
 }
@@ -179,12 +225,7 @@ void print_outputs(const tensor::NamedTensors& outputs, const Reading& reading) 
   for (const tensor::NamedTensor& output : outputs) {
     fmt::print("{} {}\n", output.name, output.value.type().text());
     fmt::print("  first   {}\n", fmt::join(first_values(output.value, 8), " "));
-    for (const Ranked& one : top_values(output.value, reading.top)) {
-      const std::string share = reading.softmax ? "  " + share_text(one.share) : "";
-      const std::string label = label_of(output.value, reading, one);
-      fmt::print("  top     [{}] {}{}{}{}\n", one.index, one.value, share,
-                 label.empty() ? "" : "  ", for_terminal(label));
-    }
+    print_top(output.value, reading.of(output.name));
     fmt::print("  sha256  {}\n", hash_of(output.value));
   }
 }

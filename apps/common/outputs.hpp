@@ -6,27 +6,47 @@
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/tensor/named.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace commensal::apps {
 
 // What commands say of a model's outputs.
 
-/// How a vector of scores is read.
-struct Reading {
-  std::size_t top = 5;              // so many of the greatest are named
-  bool softmax = false;             // with their shares by softmax
-  std::string labels_file;          // a line for each element
-  std::vector<std::string> labels;  // of read_labels
-
-  void declare(CLI::App& app);
+/// How one output's scores are read, row by row along its last dimension (tensor::score_extent).
+struct Scores {
+  std::size_t top = 5;   // so many of the greatest of a row are named
+  bool softmax = false;  // with their shares of the row
+  std::span<const std::string> labels;
+  bool is_said = false;  // of rows, however many: else only what is one row is read
 };
 
-/// Whether a tensor of these dimensions, of which those below 0 are open, may have so many
-/// elements.
-bool may_have(std::span<const std::int64_t> dims, std::int64_t elements);
+/// What the options say of all outputs, and a card of one.
+struct Reading {
+  std::size_t top = 5;
+  bool is_top_said = false;
+  bool softmax = false;
+  std::string labels_file;          // a line for each element of a row
+  std::vector<std::string> labels;  // of read_labels
+  /// Where no option says otherwise.
+  struct Card {
+    std::string output;  // that it is said of; "": all
+    std::optional<std::size_t> top;
+    bool softmax = false;
+    std::vector<std::string> labels;
+  };
+  Card card;
+
+  void declare(CLI::App& app);
+  /// Of the output of that name; as long as this object lives and is not changed.
+  Scores of(const std::string& output) const;
+};
+
 /// Reads the labels, if a file is named. Errors: those of files.
 core::Result<void> read_labels(Reading& reading);
-/// Error: kInvalidArgument (no output has as many elements as there are labels).
+/// Error: kInvalidArgument (no output's rows have as many elements as there are labels).
 core::Result<void> fit_labels(const Reading& reading, const tensor::NamedTensors& outputs);
 /// The same before a run, by the shapes that the model declares.
 core::Result<void> fit_declared(const Reading& reading, const graph::Graph& graph);

@@ -80,14 +80,11 @@ std::vector<std::string> first_values(const tensor::Tensor& tensor, std::size_t 
   });
 }
 
-std::vector<Ranked> top_values(const tensor::Tensor& tensor, std::size_t count) {
-  const auto dims = tensor.shape().dims();
-  if (tensor.dtype() == tensor::DType::kString || tensor.elements() < 2 ||
-      std::count(dims.begin(), dims.end(), tensor.elements()) != 1) {
-    return {};
-  }
+std::vector<Ranked> top_values(const tensor::Tensor& tensor, std::int64_t row, std::int64_t extent,
+                               std::size_t count) {
   return tensor::with_type(tensor.dtype(), [&]<class T>() {
-    const auto data = tensor.data<T>();
+    const auto data = tensor.data<T>().subspan(static_cast<std::size_t>(row * extent),
+                                               static_cast<std::size_t>(extent));
     std::vector<std::size_t> order(data.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto rank = [&](std::size_t i) {

@@ -17,12 +17,13 @@ std::string utc_text(std::int64_t ms);
 std::vector<std::string> first_values(const tensor::Tensor& tensor, std::size_t count);
 
 struct Ranked {
-  std::int64_t index = 0;
+  std::int64_t index = 0;  // in its row
   std::string value;
-  double share = 0;  // by softmax, computed in binary64
+  double share = 0;  // of its row, by softmax, computed in binary64
 };
-/// The `count` greatest elements, greatest first, of a tensor that is a vector but for dimensions
-/// of 1; empty for others and for those of fewer than two elements.
-std::vector<Ranked> top_values(const tensor::Tensor& tensor, std::size_t count);
+/// The `count` greatest elements, greatest first, of one row: the `extent` elements from
+/// `row * extent` on, which the tensor has. It has numbers.
+std::vector<Ranked> top_values(const tensor::Tensor& tensor, std::int64_t row, std::int64_t extent,
+                               std::size_t count);
 
 }  // namespace commensal::apps

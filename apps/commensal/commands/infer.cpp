@@ -12,6 +12,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/protocol/commitment.hpp>
+#include <commensal/compute/tensor/score_extent.hpp>
 #include <memory>
 
 namespace commensal::apps {
@@ -39,8 +40,10 @@ struct InferArguments {
 
 Result<void> check_labels(const client::ModelInfo& model, const Reading& reading) {
   if (reading.labels_file.empty()) return {};
-  const auto labels = std::ssize(reading.labels);
-  const auto may_fit = [&](const client::Port& port) { return may_have(port.dims, labels); };
+  const std::size_t labels = reading.labels.size();
+  const auto may_fit = [&](const client::Port& port) {
+    return tensor::may_have_labels(port.dims, labels);
+  };
   if (std::ranges::any_of(model.outputs, may_fit)) return {};
   return core::fail(core::ErrorCode::kInvalidArgument,
                     "'{}' has {} labels, which fits no output of the model", reading.labels_file,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a card says of its model what is so.
 #include <algorithm>
+#include <commensal/compute/tensor/score_extent.hpp>
 #include <commensal/serve/gateway/model_card.hpp>
-#include <iterator>
 
 namespace commensal::gateway {
 namespace {
@@ -76,19 +76,13 @@ core::Result<void> fit_picture(CardPicture& picture, const ModelVersion& model) 
   return {};
 }
 
-/// The last dimension, dimensions of 1 behind it left out.
-bool has_as_many(const Declared& declared, std::int64_t labels) {
-  if (!declared.ranked) return true;
-  for (auto dim = declared.dims.rbegin(); dim != declared.dims.rend(); ++dim) {
-    if (*dim != 1 || labels == 1) return may_be(*dim, labels);
-  }
-  return false;
-}
-
 core::Result<void> fit_labels(ModelCard& card, const ModelVersion& model) {
   if (card.labels.empty()) return {};
-  const auto count = std::ssize(card.labels);
-  const auto fits = [&](const ModelPort& port) { return has_as_many(port.declared, count); };
+  const std::size_t count = card.labels.size();
+  const auto fits = [&](const ModelPort& port) {
+    return port.declared.dtype != tensor::DType::kString &&  // which have no scores
+           (!port.declared.ranked || tensor::may_have_labels(port.declared.dims, count));
+  };
   std::string name = card.output ? card.output->name : "";
   COMMENSAL_ASSIGN(const ModelPort* const port, port_of(model.outputs, name, "output"));
   if (port != nullptr && !fits(*port))

@@ -157,6 +157,8 @@ TEST(ModelCards, ThatLieAreRefused) {
   EXPECT_THAT(lie_of("  labels: [a, b]\n", two), HasSubstr("as many as no output has"));
   auto four = parse_card(with("  labels: [a, b, c, d]\n"));
   EXPECT_TRUE(fit_card(*four, two));  // dimensions of 1 behind do not count
+  const auto texts = model_of({port("a", {1})}, {port("y", {2}, tensor::DType::kString)});
+  EXPECT_THAT(lie_of("  labels: [a, b]\n", texts), HasSubstr("2 labels are not as many as 'y'"));
 }
 
 TEST(ModelCards, GetFromTheModelWhatTheyLeaveOpen) {
