@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,41 +125,3 @@ def card_bytes(card: str | os.PathLike[str]) -> bytes:
     if len(data) > _CARD_BYTES_MAX:
         raise RequestRefused(f"the card has {len(data)} bytes, at most {_CARD_BYTES_MAX} are kept")
     return data
-
-
-def row_of(output: Array, labels: Sequence[str], row: int | None) -> Array:
-    """What there is to rank: a vector, or one row of several; dimensions of 1 behind as many
-    elements as there are labels do not count. Raises WrongInput."""
-    shape = output.shape or (1,)
-    while labels and len(shape) > 1 and shape[-1] == 1 and len(labels) != 1:
-        shape = shape[:-1]
-    is_vector = not labels and max(shape) == output.size
-    rows = output.reshape(-1, output.size if is_vector else shape[-1])
-    if row is None and len(rows) != 1:
-        raise WrongInput(f"the answer has {len(rows)} rows: top(k, row=0) is of the first")
-    if row is not None and not 0 <= row < len(rows):
-        raise WrongInput(f"row {row}, expected 0 to {len(rows) - 1}")
-    return np.asarray(rows[row or 0])
-
-
-def top_of(output: Array, labels: Sequence[str], softmax: bool,
-           count: int) -> list[tuple[str, float]]:
-    """The greatest elements of one row and what they are called, the greatest first; where several
-    are equal, the first of them; what is no number counts as the least.
-
-    >>> top_of(np.array([1.0, 3.0, 2.0]), ["cat", "dog", "owl"], False, 2)
-    [('dog', 3.0), ('owl', 2.0)]
-    """
-    values = np.asarray(output).ravel().astype(np.float64)
-    if count < 1:
-        raise WrongInput(f"the top {count}, expected 1 or more")
-    if labels and len(labels) != values.size:
-        raise WrongInput(f"the card has {len(labels)} labels, the output {values.size} elements: "
-                         "the card is of another version of the model")
-    rank = np.where(np.isnan(values), -np.inf, values)
-    order = np.argsort(-rank, kind="stable")[:count]
-    if softmax:
-        with np.errstate(invalid="ignore"):
-            powers = np.exp(rank - rank.max())
-            values = powers / powers.sum()
-    return [(labels[i] if labels else str(i), float(values[i])) for i in order]

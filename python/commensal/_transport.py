@@ -153,7 +153,7 @@ class Transport:
         said, code = f"status {response.status}", ""
         try:
             found = json.loads(response.body)
-            said, code = _one_line(str(found["error"])), str(found.get("code", ""))
+            said, code = one_line(str(found["error"])), str(found.get("code", ""))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass
         status = response.status
@@ -176,7 +176,7 @@ class Transport:
         return NotFound(said) if status == 404 else RequestRefused(said)
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """What a terminal does not stumble over."""
     return "".join(c if c.isprintable() else "?" for c in text[:512])
 

@@ -80,6 +80,9 @@ class Answer:
     async def top(self, k: int, row: int | None = None) -> list[tuple[str, float]]:
         return await self._threads.run(self._answer.top, k, row)
 
+    async def rows(self, k: int | None = None) -> list[list[tuple[str, float]]]:
+        return await self._threads.run(self._answer.rows, k)
+
     def __repr__(self) -> str:
         return repr(self._answer)
 

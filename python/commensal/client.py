@@ -5,18 +5,22 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from ._batches import Progress, in_order
-from ._cards import Card, CardOutput, card_bytes, row_of, top_of
+from ._cards import Card, card_bytes
 from ._inputs import Port, signature_of, tensors_of
 from ._pictures import CardPicture, Picture
+from ._scores import Scores
 from ._tensors import BY_OIP, Array, Tensor
-from ._transport import Response, Transport
+from ._transport import Response, Transport, one_line
 from ._trust import DEFAULT_GATEWAY, Trust, find_token, parse_url
 from ._uploads import push_file
 from .errors import BadAnswer, CommensalError, NotFound, RequestRefused, UnknownModel, WrongInput
@@ -37,6 +41,7 @@ class Answer:
         self.receipt, self._model = receipt, model
         self.privacy_class = privacy_class  # that the gateway placed it by; "": by none
         self.outputs: dict[str, Array] = {t.name: t.array() for t in tensors}
+        self._tensors = {t.name: t for t in tensors}
 
     @property
     def output(self) -> Array:
@@ -49,26 +54,21 @@ class Answer:
     def names(self, row: int | None = None) -> list[tuple[str, float]]:
         """What the model says that it is, with scores, the greatest first: as many as the model's
         card says, or 5."""
-        return self._top(None, row)
+        return self._scores().of_row(None, row)
 
     def top(self, k: int, row: int | None = None) -> list[tuple[str, float]]:
         """The k greatest elements of the output that the card reads (or the only one), by the
-        card's labels, or their places where it has none, with their shares where it says softmax,
-        else their values. `row`: of an answer with several."""
-        return self._top(k, row)
+        card's labels, or their places where it has none, with their shares of the row where it
+        says softmax, else their values. `row`: of an output with several."""
+        return self._scores().of_row(k, row)
 
-    def _top(self, k: int | None, row: int | None) -> list[tuple[str, float]]:
-        card = self._model._card_if_any()
-        read = card.output if card and card.output else CardOutput("", False, 5)
-        if read.name and read.name not in self.outputs:
-            raise WrongInput(f"the card reads the output '{read.name}', the answer has "
-                             f"{', '.join(self.outputs)}: the card is of another version")
-        output = self.outputs[read.name] if read.name else self.output
-        if output.dtype == object or not output.size:
-            raise WrongInput(f"no numbers to rank: {self!r}")
-        labels = card.labels if card else ()
-        return top_of(row_of(output, labels, row), labels, read.softmax,
-                      read.top if k is None else k)
+    def rows(self, k: int | None = None) -> list[list[tuple[str, float]]]:
+        """As top(k), or names(), of each row: of what lies along the output's last dimension
+        (dimensions of 1 behind it do not count), in the order of its elements."""
+        return self._scores().of_rows(k)
+
+    def _scores(self) -> Scores:
+        return Scores(self._tensors, self._model._card_if_usable())
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{n} {a.dtype}{list(a.shape)}" for n, a in self.outputs.items())
@@ -85,6 +85,8 @@ class Model:
             self.sha256 = str(info["sha256"])
             self._card: Card | None = None
             self._has_card: bool | None = None  # None: not asked yet
+            self._left_out = ""  # why it is, as was said
+            self._asking = Lock()
             self._roots = str(info["graph_root"]), str(info["weight_root"])
             self.inputs = [Port.of_json(port) for port in ports["inputs"]]
             self.outputs = [Port.of_json(port) for port in ports["outputs"]]
@@ -115,19 +117,26 @@ class Model:
         self._client._put_card(self.name, card_bytes(card))
         return self.card()
 
-    def _card_if_any(self) -> Card | None:
-        """As it was when it was first asked for."""
-        if self._has_card is None:
-            try:
-                self.card()
-            except NotFound:
-                pass
-        return self._card
+    def _card_if_usable(self) -> Card | None:
+        """As it was when it was first asked for. One that does not fit is left out, as the command
+        line does, with a warning."""
+        with self._asking:
+            if self._has_card is None:
+                with suppress(NotFound):
+                    self.card()
+            card = self._card
+            if card is None or not card.problem:
+                return card
+            if card.problem != self._left_out:
+                warnings.warn(f"{self.name}: its card is left out: {one_line(card.problem)}",
+                              stacklevel=2)
+                self._left_out = card.problem
+            return None
 
     def _rule_of(self, picture: Picture | None, name: str) -> Picture | CardPicture:
         if picture is not None:
             return picture
-        card = self._card_if_any()
+        card = self._card_if_usable()
         if card and card.picture and card.picture.input in ("", name):
             return card.picture
         return Picture()

@@ -18,11 +18,13 @@ class Hub:
 
     def __init__(self):
         self.ports, self.card, self.cards_put = PORTS, None, []
+        self.problem = None  # why the card does not fit
         self.models, self.uploads, self.asked = {}, {}, []
         self.break_after = None  # so many parts; then it hangs up, once
         self.listed = None  # in place of the list of uploads
         self.has_uploads, self.refuses_push, self.refuses_card = True, False, False
         self.logits = np.arange(10, dtype="<f4")[None]
+        self.datatype, self.others = "FP32", {}  # of logits; further outputs by name
         self.seen = None  # the last input
 
     def info(self, name):
@@ -104,17 +106,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if hub.card is None:
             return self.refuse(404, "the model has no card")
         return self.say(200, {"model": "a/m", "card": hub.card, "text": "Reads digits.",
-                              "source": "---\n---\nReads digits."})
+                              "source": "---\n---\nReads digits.", "problem": hub.problem})
 
     def infer(self, body):
         at = int(self.headers["Inference-Header-Content-Length"])
         said = json.loads(body[:at])["inputs"][0]
         self.hub.seen = np.frombuffer(body[at:], "<f4").reshape(said["shape"])
-        logits = self.hub.logits
+        outputs = {"logits": self.hub.logits, **self.hub.others}
         head = json.dumps({"parameters": {"commensal_receipt": "00"}, "outputs": [
-            {"name": "logits", "datatype": "FP32", "shape": logits.shape,
-             "parameters": {"binary_data_size": logits.nbytes}}]}).encode()
-        self.say(200, head + logits.tobytes(), Inference_Header_Content_Length=str(len(head)))
+            {"name": name, "datatype": self.hub.datatype, "shape": output.shape,
+             "parameters": {"binary_data_size": output.nbytes}}
+            for name, output in outputs.items()]}).encode()
+        self.say(200, head + b"".join(output.tobytes() for output in outputs.values()),
+                 Inference_Header_Content_Length=str(len(head)))
 
     def upload(self, path, body):
         hub = self.hub

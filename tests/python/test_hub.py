@@ -7,6 +7,7 @@ import os
 import pathlib
 import tempfile
 import unittest
+import warnings
 from unittest import mock
 
 import commensal
@@ -157,9 +158,81 @@ class Names(WithStub):
             with self.assertRaises(commensal.WrongInput):
                 answer.top(k, row=row)
 
+    def test_rows_lie_along_the_last_dimension(self):
+        self.hub.card = {**CARD, "labels": ["a", "b", "c"]}
+        values = np.array([[0, 1, 3], [5, 4, 1]], "<f4")
+        shares = np.exp(values) / np.exp(values).sum(axis=1, keepdims=True)
+        for shape in ((2, 3), (1, 2, 3), (2, 3, 1, 1), (2, 1, 3)):
+            self.hub.logits = values.reshape(shape)
+            answer = self.ask()
+            rows = answer.rows(2)
+            self.assertEqual([[name for name, _ in row] for row in rows], [["c", "b"], ["a", "b"]])
+            self.assertAlmostEqual(rows[0][0][1], shares[0, 2], 6)
+            self.assertAlmostEqual(rows[1][1][1], shares[1, 1], 6)
+            self.assertEqual(answer.top(2, row=1), rows[1])
+            self.assertEqual([len(row) for row in answer.rows()], [3, 3])  # the card's top_k
+            self.assertAlmostEqual(sum(share for _, share in answer.names(row=0)), 1)
+        self.hub.logits = values[:1]
+        self.assertEqual(self.ask().rows(), [self.ask().names()])
+        self.hub.card = None
+        self.hub.logits = values.reshape(2, 3, 1)  # without labels too
+        self.assertEqual(self.ask().rows(1), [[("2", 3.0)], [("0", 5.0)]])
+
+    def test_a_single_label_is_of_rows_of_one(self):
+        self.hub.card = {**CARD, "labels": ["cat"], "output": {"name": "logits"}}
+        self.hub.logits = np.array([[2], [7]], "<f4")
+        self.assertEqual(self.ask().rows(), [[("cat", 2.0)], [("cat", 7.0)]])
+
+    def test_of_several_outputs_the_one_is_read_that_is_meant(self):
+        self.hub.others = {"boxes": np.zeros((1, 4), "<f4")}
+        self.hub.card = CARD
+        self.assertEqual(self.ask().names()[0][0], "nine")
+        self.hub.card = {**CARD, "output": {"name": "", "softmax": True}}
+        self.assertEqual(self.ask().names()[0][0], "nine")  # it has as many as there are labels
+        self.hub.card = {**CARD, "output": {"name": "boxes"}, "labels": []}
+        self.assertEqual(self.ask().top(1), [("0", 0.0)])
+        for card in (None, {**CARD, "output": None, "labels": []}):
+            self.hub.card = card
+            with self.assertRaisesRegex(commensal.WrongInput, "logits, boxes.*take one of"):
+                self.ask().names()
+
+    def test_bits_are_ranked_as_numbers_or_not_at_all(self):
+        self.hub.datatype = "BF16"
+        self.hub.logits = (np.array([[-2, 1, 0.5]], "<f4").view("<u4") >> 16).astype("<u2")
+        self.assertEqual(self.ask().top(3), [("1", 1.0), ("2", 0.5), ("0", -2.0)])
+        self.hub.datatype, self.hub.logits = "FP8E5M2", np.array([[1, 200]], "u1")
+        with self.assertRaisesRegex(commensal.WrongInput, "no numbers to rank: 'logits' is float8"):
+            self.ask().top(1)
+        self.hub.datatype, self.hub.logits = "FP32", np.zeros((1, 0), "<f4")
+        with self.assertRaisesRegex(commensal.WrongInput, "no numbers to rank"):
+            self.ask().rows()
+
+    def test_a_card_that_does_not_fit_is_left_out_with_a_line(self):
+        self.hub.card, self.hub.problem = CARD, "its labels:\n\x1b[2J3 of 10"
+        model = self.client.model("a/m")
+        answer = model.infer(np.zeros((1, 1, 8, 8), np.float32))
+        with self.assertWarns(UserWarning) as caught:
+            self.assertEqual(answer.top(1), [("9", 9.0)])
+        self.assertEqual(str(caught.warning),
+                         "a/m: its card is left out: its labels:??[2J3 of 10")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # it is said once
+            self.assertEqual(len(answer.names()), 5)
+        self.assertEqual(model.card().labels[3], "three")  # who asks for it has it
+        self.hub.problem = None
+        self.assertEqual(model.card().problem, "")
+        self.assertEqual(answer.names()[0][0], "nine")
+
+    @unittest.skipUnless(Image, "needs python3-pil")
+    def test_nor_are_pictures_read_by_it(self):
+        self.hub.card, self.hub.problem = CARD, "the input 'image' is another"
+        with self.assertWarnsRegex(UserWarning, "a/m: its card is left out: the input"), \
+                self.assertRaisesRegex(commensal.WrongInput, r"picture=Picture"):
+            self.model.infer(self.image(20, 31))
+
     def test_a_card_of_another_version_is_no_guess(self):
         self.hub.card = {**CARD, "labels": NAMES[:9]}
-        with self.assertRaisesRegex(commensal.WrongInput, "9 labels, the output 10 elements"):
+        with self.assertRaisesRegex(commensal.WrongInput, "9 labels, a row of the output 10 "):
             self.ask().names()
         self.hub.card = {**CARD, "output": {"name": "scores"}}
         with self.assertRaisesRegex(commensal.WrongInput, "reads the output 'scores'"):
@@ -275,10 +348,15 @@ class Uploads(WithStub):
                 self.client.push(self.file)
         with self.assertRaises(commensal.RequestRefused):
             self.client.push(self.file, card="nonesuch.md")
-        self.client.push(self.file, private=True)
+        for said in ({"private": True}, {"private": True, "allow": ["0x01"]},
+                     {"privacy_class": "medical"}):
+            before = len(self.hub.uploads)
+            self.client.push(self.file, **said)
+            self.assertEqual(len(self.hub.uploads), before + 1, said)
         self.file.write_bytes(self.data[::-1])
         self.client.push(self.file)
-        self.assertEqual(len(self.hub.uploads), 3)
+        self.assertEqual(len(self.hub.uploads), 5)
+        self.assertLess(len(next(iter(self.hub.uploads.values()))[2]), len(self.data))
 
     def test_what_is_refused_is_not_kept(self):
         self.hub.refuses_push = True
