@@ -10,6 +10,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ["COMMENSAL_PROGRAM"])
 DIGITS = ROOT / "models/digits/digits.onnx"
+LETTERS = ROOT / "models/letters/letters.onnx"
 IMAGES = ROOT / "models/digits/held_out_images.npy"
 LABELS = ROOT / "models/digits/held_out_labels.npy"
 DEPTH = ["--hash-chain-depth", "10"]  # a new one is made in no time
