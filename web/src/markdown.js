@@ -97,15 +97,18 @@ export function inline(text, depth = 0) {
   return nodes;
 }
 
+// A card is a stranger's: none of these has two ways to take the same text, which would be tried in
+// turn.
 const RULES = {
   fence: /^ {0,3}(```+|~~~+)/,
-  heading: /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/,
-  line: /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/,
+  heading: /^ {0,3}(#{1,6})(?=\s)/,
   quote: /^ {0,3}> ?/,
   item: /^ {0,3}(?:[-*+]|(\d{1,9})[.)])\s+/,
-  divider: /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/,
 };
 const isBlank = (line) => line.trim() === "";
+const isLine = (line) =>
+  /^ {0,3}[-*_]/.test(line) && /^(?:-{3,}|\*{3,}|_{3,})$/.test(line.replace(/\s/g, ""));
+const isDivider = (line) => cellsOf(line).every((cell) => /^:?-+:?$/.test(cell));
 const startsBlock = (line) =>
   isBlank(line) ||
   RULES.fence.test(line) ||
@@ -135,6 +138,14 @@ function takeWhile(state, is, cut = (line) => line) {
     taken.push(cut(state.lines[state.at++]));
   }
   return taken;
+}
+
+/** A heading's text, without the marks that may close it. */
+function titleOf(line, found) {
+  const text = line.slice(found[0].length).trim();
+  let end = text.length;
+  while (end > 0 && text[end - 1] === "#") end--;
+  return text.slice(0, end).trimEnd();
 }
 
 function fenced(state) {
@@ -190,9 +201,9 @@ function block(state, depth) {
   if (heading) {
     state.at++;
     // The page has h1 and h2 of its own.
-    return { tag: `h${Math.min(6, heading[1].length + 2)}`, children: inline(heading[2]) };
+    return { tag: `h${Math.min(6, heading[1].length + 2)}`, children: inline(titleOf(line, heading)) };
   }
-  if (RULES.line.test(line)) {
+  if (isLine(line)) {
     state.at++;
     return { tag: "hr", children: [] };
   }
@@ -205,8 +216,7 @@ function block(state, depth) {
     return { tag: "blockquote", children: blocks(inner, depth + 1) };
   }
   if (depth < DEPTH_MAX && RULES.item.test(line)) return list(state, depth);
-  if (line.includes("|") && RULES.divider.test(state.lines[state.at + 1] ?? ""))
-    return table(state);
+  if (line.includes("|") && isDivider(state.lines[state.at + 1] ?? "")) return table(state);
   const lines = [state.lines[state.at++]];
   lines.push(...takeWhile(state, (one) => !startsBlock(one)));
   return { tag: "p", children: inline(lines.map((one) => one.trim()).join(" ")) };
