@@ -119,56 +119,69 @@ const threeOf = (value, otherwise) => {
 
 /**
  * What of a card's `picture` and the input's declared shape follows: {height, width, channels,
- * layout, resize, mean, scale, bgr}, where a pixel's number is (value - mean) / scale. Throws an
- * Error of one line for an input that no picture fills.
+ * layout, resize, convert, mean, scale, bgr}, where a pixel's number is (value - mean) / scale. What
+ * neither says is 0, and the picture's own. Without a card it is what `commensal infer` does without
+ * options. Throws an Error of one line for an input that no picture fills.
  */
 export function ruleOf(card, shape) {
   const rule = card ?? {};
-  if (shape.length !== 4) throw new Error(`a picture fills [1,C,H,W] or [1,H,W,C], not [${shape}]`);
+  if (shape.length !== 4 || shape[0] > 1 || shape[0] === 0)
+    throw new Error(`a picture fills [1,C,H,W] or [1,H,W,C], not [${shape}]`);
   const isPicture = (n) => n === 1 || n === 3 || n < 0;
-  const layout = rule.layout || (isPicture(shape[1]) || !isPicture(shape[3]) ? "NCHW" : "NHWC");
+  const fits = isPicture(shape[1]) || !isPicture(shape[3]) || !card ? "NCHW" : "NHWC";
+  const layout = rule.layout || fits;
   const [c, h, w] =
     layout === "NCHW" ? [shape[1], shape[2], shape[3]] : [shape[3], shape[1], shape[2]];
-  const size = rule.size ?? (rule.height ? [rule.height, rule.width] : [0, 0]);
-  const asked = rule.colour === "gray" ? 1 : 3;
-  const made = {
-    height: h > 0 ? h : size[0],
-    width: w > 0 ? w : size[1],
-    channels: c > 0 ? c : asked,
-    layout,
-    resize: rule.resize || "refuse",
-    bgr: rule.colour === "BGR",
-  };
-  if (!isPicture(made.channels))
-    throw new Error(`a picture has 1 or 3 channels, not ${made.channels}`);
-  if (!(made.height > 0) || !(made.width > 0)) {
-    throw new Error("neither the card nor the model says how large its pictures are");
-  }
+  if (!isPicture(c) || h === 0 || w === 0)
+    throw new Error(`a picture has 1 or 3 channels and some size, as ${layout} this is [${shape}]`);
+  const [height, width] = rule.size ?? [0, 0];
   const divisor = rule.scale || 1;
   const scaled = (list) => list.map((value) => f(value * divisor));
-  return { ...made, mean: scaled(threeOf(rule.mean, 0)), scale: scaled(threeOf(rule.std, 1)) };
+  return {
+    height: h > 0 ? h : height,
+    width: w > 0 ? w : width,
+    channels: c > 0 ? c : rule.colour ? (rule.colour === "gray" ? 1 : 3) : 0,
+    layout,
+    resize: rule.resize || "refuse",
+    convert: Boolean(rule.colour),
+    bgr: rule.colour === "BGR",
+    mean: scaled(threeOf(rule.mean, 0)),
+    scale: scaled(threeOf(rule.std, 1)),
+  };
 }
 
-/** {shape, data: Float32Array} of a picture by ruleOf()'s rule. Throws an Error of one line. */
-export function pictureTensor(picture, rule) {
-  const wanted = { width: rule.width, height: rule.height };
+function checkFit(picture, wanted, channels, rule) {
+  if (picture.channels !== channels && !rule.convert) {
+    throw new Error(
+      `the picture is ${picture.channels === 1 ? "grey" : "coloured"}, the model wants ` +
+        `${channels === 1 ? "grey" : "colour"}: its card has no rule for others`,
+    );
+  }
   if (rule.resize === "refuse" && !isAlike(picture, wanted)) {
     throw new Error(
       `the picture is ${picture.width} x ${picture.height}, the model wants ` +
         `${wanted.width} x ${wanted.height}: its card has no rule for other proportions`,
     );
   }
-  const count = wanted.width * wanted.height;
-  const data = new Float32Array(count * rule.channels);
-  for (let channel = 0; channel < rule.channels; ++channel) {
-    const source = rule.bgr && rule.channels === 3 ? 2 - channel : channel;
-    const plane = resized(rule.resize, planeOf(picture, source, rule.channels), wanted);
+}
+
+/** {shape, data: Float32Array} of a picture by ruleOf()'s rule. Throws an Error of one line. */
+export function pictureTensor(picture, rule) {
+  const height = rule.height || picture.height;
+  const width = rule.width || picture.width;
+  const channels = rule.channels || picture.channels;
+  checkFit(picture, { width, height }, channels, rule);
+  const count = width * height;
+  const data = new Float32Array(count * channels);
+  for (let channel = 0; channel < channels; ++channel) {
+    const source = rule.bgr && channels === 3 ? 2 - channel : channel;
+    const whole = planeOf(picture, source, channels);
+    const plane = resized(rule.resize, whole, { width, height });
     for (let i = 0; i < count; ++i) {
-      const at = rule.layout === "NCHW" ? channel * count + i : i * rule.channels + channel;
+      const at = rule.layout === "NCHW" ? channel * count + i : i * channels + channel;
       data[at] = f(f(plane.values[i] - rule.mean[channel]) / rule.scale[channel]);
     }
   }
-  const { channels, height, width } = rule;
   const shape =
     rule.layout === "NCHW" ? [1, channels, height, width] : [1, height, width, channels];
   return { shape, data };

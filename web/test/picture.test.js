@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { decodeNetpbm } from "../src/decode.js";
+import { decodeNetpbm, plainJpeg, plainPng } from "../src/decode.js";
 import { pictureTensor, resizeBilinear, ruleOf } from "../src/picture.js";
 
 const grey = (width, height, values) => ({
@@ -53,18 +53,78 @@ test("layout, order of colours, mean and scale", () => {
     data({ scale: 10, mean: [1, 1, 1], std: [0.5, 0.5, 1] }, [1, 3, 1, 1]),
     [0, 2, 2],
   );
-  const luma = data({}, [1, 1, 1, 1])[0];
+  const luma = data({ colour: "gray" }, [1, 1, 1, 1])[0];
   const f = Math.fround;
   assert.equal(luma, f(f(f(f(0.299) * 10) + f(f(0.587) * 20)) + f(f(0.114) * 30)));
-  const grown = pictureTensor(grey(1, 1, [7]), ruleOf({}, [1, 3, 1, 1]));
+  const grown = pictureTensor(grey(1, 1, [7]), ruleOf({ colour: "RGB" }, [1, 3, 1, 1]));
   assert.deepEqual(Array.from(grown.data), [7, 7, 7]);
 });
 
 test("what no picture fills is refused in one line", () => {
   assert.throws(() => ruleOf(null, [1, 64]), /fills/);
+  assert.throws(() => ruleOf(null, [2, 3, 8, 8]), /fills/);
   assert.throws(() => ruleOf(null, [1, 5, 8, 8]), /channels/);
-  assert.throws(() => ruleOf(null, [1, 3, -1, -1]), /how large/);
-  assert.equal(ruleOf({ size: [32, 16] }, [1, 3, -1, -1]).width, 16);
+  assert.throws(() => ruleOf(null, [1, 8, 8, 3]), /channels/, "as the command line without options");
+  assert.equal(ruleOf({}, [1, 8, 8, 3]).layout, "NHWC");
+});
+
+test("without a card nothing is stretched or converted, and open sizes are the picture's own", () => {
+  const wide = grey(4, 2, [1, 2, 3, 4, 5, 6, 7, 8]);
+  assert.throws(() => pictureTensor(wide, ruleOf(null, [1, 1, 2, 2])), /other proportions/);
+  assert.throws(() => pictureTensor(wide, ruleOf(null, [1, 3, 2, 4])), /grey.*wants colour/);
+  const dot = { width: 1, height: 1, channels: 3, pixels: Uint8Array.of(10, 20, 30) };
+  assert.throws(() => pictureTensor(dot, ruleOf(null, [1, 1, 1, 1])), /coloured.*wants grey/);
+  assert.deepEqual(pictureTensor(wide, ruleOf(null, [-1, -1, -1, -1])).shape, [1, 1, 2, 4]);
+  assert.deepEqual(pictureTensor(dot, ruleOf(null, [1, 3, -1, -1])).shape, [1, 3, 1, 1]);
+  const card = { size: [32, 16], colour: "RGB", resize: "stretch" };
+  assert.deepEqual(pictureTensor(wide, ruleOf(card, [1, -1, -1, -1])).shape, [1, 3, 32, 16]);
+});
+
+test("of PNG and JPEG only what makes the pixels goes to the browser", () => {
+  const png = [137, 80, 78, 71, 13, 10, 26, 10];
+  const chunk = (name, ...data) => [
+    ...[0, 0, 0, data.length],
+    ...Buffer.from(name),
+    ...data,
+    ...[0, 0, 0, 0],
+  ];
+  const head = (type, depth = 8) => chunk("IHDR", 0, 0, 0, 1, 0, 0, 0, 1, depth, type, 0, 0, 0);
+  const bare = [...png, ...head(2), ...chunk("IDAT", 1, 2), ...chunk("IEND")];
+  const notes = [...chunk("sRGB", 0), ...chunk("eXIf", 1, 2, 3), ...chunk("acTL", 9)];
+  const turned = [...png, ...head(2), ...notes, ...chunk("IDAT", 1, 2), ...chunk("IEND")];
+  const plain = plainPng(Uint8Array.from(turned));
+  assert.deepEqual([...plain.bytes], bare);
+  assert.deepEqual([plain.channels, plain.exact], [3, true]);
+  for (const name of ["gAMA", "iCCP", "cHRM"]) {
+    const dim = [...png, ...head(0), ...chunk(name, 1), ...chunk("IDAT"), ...chunk("IEND")];
+    assert.deepEqual(
+      [plainPng(Uint8Array.from(dim)).channels, plainPng(Uint8Array.from(dim)).exact],
+      [1, false],
+      name,
+    );
+  }
+  assert.equal(plainPng(Uint8Array.from([...png, ...head(2, 16)])).exact, false);
+
+  const segment = (mark, ...data) => [0xff, mark, 0, data.length + 2, ...data];
+  const frame = (channels) => segment(0xc0, 8, 0, 1, 0, 1, channels);
+  const pixels = [...segment(0xda, 1), 7, 0xff, 0xe1, 7, 0xff, 0xd9];
+  const jpeg = (channels) =>
+    Uint8Array.from([
+      ...[0xff, 0xd8],
+      ...segment(0xe0, 1),
+      ...segment(0xe1, ...Buffer.from("Exif")),
+      ...segment(0xe2, 5),
+      ...segment(0xee, 6),
+      ...frame(channels),
+      ...pixels,
+    ]);
+  const left = plainJpeg(jpeg(1));
+  const kept = [...segment(0xe0, 1), ...segment(0xee, 6), ...frame(1), ...pixels];
+  assert.deepEqual([...left.bytes], [0xff, 0xd8, ...kept]);
+  assert.deepEqual([left.channels, left.exact], [1, false]);
+  assert.throws(() => plainJpeg(jpeg(4)), /4 channels, expected 1 or 3/);
+  plainJpeg(Uint8Array.of(0xff, 0xd8, 0xff));
+  plainPng(Uint8Array.from([...png, 255, 255, 255, 255, 1, 1, 1, 1, 1, 1, 1, 1]));
 });
 
 test("pictures that are none, or are damaged", () => {

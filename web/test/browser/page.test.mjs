@@ -242,7 +242,7 @@ test("what is typed wrongly, and what is no picture, is said in a line", async (
     mimeType: "image/png",
     buffer: Buffer.from("no picture"),
   });
-  await tab.page.getByText("is no picture that this browser reads").waitFor();
+  await tab.page.getByText("is no picture that is read here").waitFor();
   assert.deepEqual(tab.faults, []);
   await tab.close();
 });
