@@ -35,6 +35,12 @@ function numberOf(text, datatype) {
   const value = Number(text);
   if (text === "" || !Number.isFinite(value))
     throw new Error(`"${text.slice(0, 32)}" is no number`);
+  if (datatype === "FP32") {
+    // As it is signed: what was sent can then be held against it, to the last bit.
+    const held = Math.fround(value);
+    if (!Number.isFinite(held)) throw new Error(`"${text.slice(0, 32)}" is beyond FP32`);
+    return held;
+  }
   const range = INTEGERS[datatype];
   if (range && (!Number.isInteger(value) || value < range[0] || value > range[1])) {
     throw new Error(`"${text.slice(0, 32)}" is no ${datatype}`);
@@ -66,7 +72,7 @@ export function typedInput({ name, datatype, shape }, text) {
   }
 }
 
-/** Shares of 1, for the last dimension's `extent` numbers. */
+/** Shares of 1. */
 export function softmax(values) {
   const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
   const powers = values.map((value) => Math.exp(value - most));
@@ -74,19 +80,39 @@ export function softmax(values) {
   return powers.map((power) => power / sum);
 }
 
-/** The largest of an output's numbers: [{index, value, label, share}], by the card's rules. */
+export const ROWS_MAX = 16; // of an output, that are ranked
+
+/** The last dimension; those of 1 behind it do not count, but for a single label. */
+function extentOf(shape, labels) {
+  if (labels.length === 1) return shape.at(-1) ?? 1;
+  return [...shape].reverse().find((dim) => dim !== 1) ?? 1;
+}
+
+/**
+ * The largest of an output's numbers by the card's rules, row by row of its last dimension:
+ * {ranked: [{row, index, value, label, share}], rows}, of which the first ROWS_MAX are ranked. An
+ * output of several rows, of which the card says nothing, has none.
+ */
 export function best(output, card) {
-  const values = (output.data ?? []).map(Number);
-  if (values.length === 0 || values.some(Number.isNaN)) return [];
+  const none = { ranked: [], rows: 0 };
+  const values = output.datatype === "BYTES" ? [] : (output.data ?? []).map(Number);
+  if (values.length === 0 || values.some(Number.isNaN)) return none;
   const rules = card?.output ?? {};
   const isMeant = !rules.name || rules.name === output.name;
   const labels = isMeant ? (card?.labels ?? []) : [];
-  const shares = isMeant && rules.softmax ? softmax(values) : null;
-  const order = values.map((_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
-  return order.slice(0, (isMeant && rules.top_k) || 5).map((index) => ({
-    index,
-    value: values[index],
-    label: labels.length === values.length ? labels[index] : null,
-    share: shares ? shares[index] : null,
-  }));
+  const extent = extentOf(output.shape ?? [values.length], labels);
+  const isNamed = labels.length === extent;
+  const rows = values.length / extent;
+  if (rows > 1 && !isNamed && !(isMeant && (rules.softmax || rules.top_k))) return none;
+  const ranked = [];
+  for (let row = 0; row < Math.min(rows, ROWS_MAX); ++row) {
+    const own = values.slice(row * extent, (row + 1) * extent);
+    const shares = isMeant && rules.softmax ? softmax(own) : null;
+    const order = own.map((_, i) => i).sort((a, b) => own[b] - own[a] || a - b);
+    for (const index of order.slice(0, (isMeant && rules.top_k) || 5)) {
+      const label = isNamed ? labels[index] : null;
+      ranked.push({ row, index, value: own[index], label, share: shares?.[index] ?? null });
+    }
+  }
+  return { ranked, rows };
 }

@@ -32,6 +32,8 @@ test("what is typed becomes numbers, or a line that says what was expected", () 
   ]) {
     assert.throws(() => typedInput(port, text), why);
   }
+  assert.throws(() => typedInput(port, "1 2 1e39"), /beyond FP32/);
+  assert.deepEqual(typedInput({ ...port, shape: [1] }, "0.1").data, [Math.fround(0.1)]);
   const byte = { name: "b", datatype: "UINT8", shape: [-1] };
   assert.throws(() => typedInput(byte, "256"), /no UINT8/);
   assert.throws(() => typedInput(byte, "1.5"), /no UINT8/);
@@ -46,19 +48,48 @@ test("what is typed becomes numbers, or a line that says what was expected", () 
 });
 
 test("the best by name, with shares where the card asks for them", () => {
-  const output = { name: "logits", data: [1, 3, 2] };
+  const output = { name: "logits", datatype: "FP32", shape: [1, 3, 1, 1], data: [1, 3, 2] };
   const card = { labels: ["a", "b", "c"], output: { name: "logits", softmax: true, top_k: 2 } };
-  const rows = best(output, card);
+  const { ranked, rows } = best(output, card);
+  assert.equal(rows, 1);
   assert.deepEqual(
-    rows.map((row) => row.label),
+    ranked.map((one) => one.label),
     ["b", "c"],
   );
-  assert.ok(Math.abs(rows[0].share - 0.6652) < 1e-3);
+  assert.ok(Math.abs(ranked[0].share - 0.6652) < 1e-3);
   assert.ok(Math.abs(softmax([1000, 1001])[1] - 0.731) < 1e-3, "no overflow");
-  assert.equal(best(output, { labels: ["a"] })[0].label, null, "labels of another number are none");
-  assert.equal(best({ name: "other", data: [1] }, card)[0].share, null);
-  assert.deepEqual(best({ name: "t", data: ["text"] }, null), []);
-  assert.deepEqual(best({ name: "t" }, null), []);
+  const [first] = best(output, { labels: ["a", "b"] }).ranked;
+  assert.equal(first.label, null, "labels of another number are none");
+  const other = best({ name: "other", shape: [1], data: [1] }, card).ranked[0];
+  assert.equal(other.share, null, "the card's rules are for the output that it names");
+  for (const text of [{ datatype: "BYTES", data: ["12"] }, { data: ["text"] }, {}])
+    assert.deepEqual(best({ name: "t", ...text }, null), { ranked: [], rows: 0 });
+});
+
+test("softmax, the best and labels are of each row of the last dimension", () => {
+  const output = { name: "y", datatype: "FP32", shape: [2, 3], data: [1, 3, 2, 30, 10, 20] };
+  const card = { labels: ["a", "b", "c"], output: { name: "y", softmax: true, top_k: 2 } };
+  const { ranked, rows } = best(output, card);
+  assert.equal(rows, 2);
+  assert.deepEqual(
+    ranked.map(({ row, index, value, label }) => [row, index, value, label]),
+    [
+      [0, 1, 3, "b"],
+      [0, 2, 2, "c"],
+      [1, 0, 30, "a"],
+      [1, 2, 20, "c"],
+    ],
+  );
+  const sums = [0, 1].map((row) =>
+    best(output, { ...card, output: { softmax: true, top_k: 3 } })
+      .ranked.filter((one) => one.row === row)
+      .reduce((sum, one) => sum + one.share, 0),
+  );
+  for (const sum of sums) assert.ok(Math.abs(sum - 1) < 1e-12, `${sum}`);
+  assert.deepEqual(best(output, null), { ranked: [], rows: 0 }, "rows of which no card speaks");
+  const many = { name: "y", shape: [40, 1], data: Array(40).fill(1) };
+  const shown = best(many, { labels: ["one"], output: { top_k: 1 } });
+  assert.deepEqual([shown.rows, shown.ranked.length, shown.ranked[0].label], [40, 16, "one"]);
 });
 
 test("figures of Prometheus are summed by family", () => {

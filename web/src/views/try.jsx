@@ -8,7 +8,7 @@ import { Problem, Table } from "../parts.jsx";
 import { pictureTensor, ruleOf } from "../picture.js";
 import { to } from "../route.js";
 import { api, useSession } from "../session.js";
-import { best, typedInput } from "../tensors.js";
+import { ROWS_MAX, best, typedInput } from "../tensors.js";
 
 /** Whether a picture may fill this input. */
 function pictureRule(port, card) {
@@ -85,17 +85,23 @@ function Input({ port, card, value, onChange }) {
 }
 
 function Output({ output, card }) {
-  const rows = best(output, card);
-  if (rows.length === 0) {
+  const { ranked, rows } = best(output, card);
+  if (ranked.length === 0) {
     return <pre tabIndex={0}>{(output.data ?? []).slice(0, 64).map(String).join("\n")}</pre>;
   }
-  const hasNames = rows.some((row) => row.label !== null);
+  const hasNames = ranked.some((one) => one.label !== null);
   const columns = [
-    hasNames ? ["name", (row) => row.label] : ["element", (row) => row.index],
-    ["score", (row) => number(row.value), true],
+    hasNames ? ["name", (one) => one.label] : ["element", (one) => one.index],
+    ["score", (one) => number(one.value), true],
   ];
-  if (rows[0].share !== null) columns.push(["share", (row) => percent(row.share), true]);
-  return <Table label={`largest of ${output.name}`} rows={rows} columns={columns} />;
+  if (rows > 1) columns.unshift(["row", (one) => one.row]);
+  if (ranked[0].share !== null) columns.push(["share", (one) => percent(one.share), true]);
+  return (
+    <>
+      <Table label={`largest of ${output.name}`} rows={ranked} columns={columns} />
+      {rows > ROWS_MAX && <p class="quiet">and {rows - ROWS_MAX} more rows</p>}
+    </>
+  );
 }
 
 function Answered({ answer, card }) {
