@@ -26,6 +26,14 @@ export function modelPath(name) {
   return pathOf(parts);
 }
 
+/** Headers of a request. A token with other marks than a header may have is none: it is not sent. */
+function headersOf(token, more) {
+  if (!/^[\x21-\x7e]*$/.test(token)) {
+    throw new ApiError(401, "this token has a character that no token has: copy it again", "token");
+  }
+  return { ...(token ? { Authorization: `Bearer ${token}` } : {}), ...more };
+}
+
 async function errorOf(response) {
   let message = `the gateway answered ${response.status}`;
   let code = "";
@@ -51,6 +59,7 @@ export function makeApi(
 ) {
   async function once(method, path, { body, json, signal, headers } = {}) {
     const token = session.token();
+    const sent = headersOf(token, headers);
     let response;
     try {
       response = await fetch(path, {
@@ -60,7 +69,7 @@ export function makeApi(
         credentials: "omit",
         redirect: "error",
         body: json === undefined ? body : JSON.stringify(json),
-        headers: { ...(token ? { Authorization: `Bearer ${token}` } : {}), ...headers },
+        headers: sent,
       });
     } catch (error) {
       if (error.name === "AbortError") throw error;

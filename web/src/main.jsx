@@ -30,7 +30,8 @@ function SignIn({ label, onDone }) {
       set(null);
       onDone?.();
     } catch (failed) {
-      set(failed.status === 401 ? new Error("the gateway does not know this token") : failed);
+      const isUnknown = failed.status === 401 && failed.code !== "token";
+      set(isUnknown ? new Error("the gateway does not know this token") : failed);
     }
   };
   return (
