@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // node build.mjs OUT: the page, bundled. OUT is one folder without folders, as the gateway serves
-// it. Parts of web/verify that are not there are left out, and the page says so.
+// it. Only the judge may be missing, where nobody has built it, and the page says so.
 import {
   existsSync,
   mkdirSync,
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   copyFileSync,
   writeFileSync,
 } from "node:fs";
@@ -18,25 +19,23 @@ import * as esbuild from "esbuild";
 const here = path.dirname(fileURLToPath(import.meta.url));
 const out = path.resolve(process.argv[2] ?? path.join(here, "../build/page"));
 
-const absent = {
-  name: "absent",
-  setup(build) {
-    build.onResolve({ filter: /\/verify\/[a-z]+\.js$/ }, (asked) => {
-      const file = path.resolve(asked.resolveDir, asked.path);
-      return existsSync(file) ? undefined : { path: file, namespace: "absent" };
-    });
-    build.onLoad({ filter: /.*/, namespace: "absent" }, () => ({
-      contents: "export default null;",
-    }));
-  },
-};
+/** Whether all of `folder` is of a page that was built before: plain files, these among them. */
+function isPage(folder) {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  const names = entries.map((one) => one.name);
+  const isOwn = ["index.html", "main.js", "licences.txt"].every((name) => names.includes(name));
+  const isEmpty = names.every((name) => name === "judge.wasm");
+  return (isOwn || isEmpty) && entries.every((one) => one.isFile());
+}
 
+if (existsSync(out) && !(statSync(out).isDirectory() && isPage(out))) {
+  console.error(`build-page: ${out} is not empty and no page: name another folder, or empty it`);
+  process.exit(1);
+}
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 const { metafile } = await esbuild.build({
-  entryPoints: ["src/main.jsx", "verify/judge_worker.js"]
-    .map((file) => path.join(here, file))
-    .filter(existsSync),
+  entryPoints: ["src/main.jsx", "verify/judge_worker.js"].map((file) => path.join(here, file)),
   outdir: out,
   bundle: true,
   splitting: true,
@@ -51,8 +50,6 @@ const { metafile } = await esbuild.build({
   assetNames: "[name]-[hash]",
   legalComments: "none",
   charset: "utf8",
-  loader: { ".wasm": "file" },
-  plugins: [absent],
   absWorkingDir: here,
   logLevel: "warning",
 });
@@ -92,10 +89,7 @@ const bytes = files.reduce(
 );
 console.log(`${out}: first load ${files.length} files, ${bytes} bytes compressed`);
 
-// The judge, where it has been built.
-for (const folder of [path.join(here, "verify"), path.join(here, "../build/judge")]) {
-  if (!existsSync(folder)) continue;
-  for (const file of readdirSync(folder).filter((one) => one.endsWith(".wasm"))) {
-    copyFileSync(path.join(folder, file), path.join(out, file));
-  }
-}
+// The judge, where it has been built (scripts/build-judge).
+const judge = path.join(here, "../build/judge/judge.wasm");
+if (existsSync(judge)) copyFileSync(judge, path.join(out, "judge.wasm"));
+else console.log("without the judge, which computes answers again: scripts/build-judge makes it");

@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the browser checks by itself, loaded when it is asked for. A build without these files says
-// so; nothing is called checked then.
+// What the browser checks by itself, loaded when it is asked for.
 
+/** The judge is not in this page, or cannot run in this browser: nothing is known then. */
 export class NotInThisBuild extends Error {}
 
-async function need(module, name, what) {
-  const found = (await module)[name];
-  if (typeof found !== "function")
-    throw new NotInThisBuild(`this build of the page has no ${what}`);
-  return found;
-}
-
-/** {provider, gateway, checks: [{name, ok, detail}], inputs, outputs}. */
+/** What verifyReceipt() of web/verify gives. */
 export async function checkReceipt(given) {
-  const verify = await need(
-    import("../verify/receipt.js"),
-    "verifyReceipt",
-    "code that checks receipts",
-  );
-  return verify(given);
+  const { verifyReceipt } = await import("../verify/receipt.js");
+  return verifyReceipt(given);
 }
 
 const WASM = "/page/judge.wasm";
@@ -35,17 +24,18 @@ export async function computeAgain({ fetchModel, onProgress, ...given }) {
         "`commensal audit RECEIPT` does it on the command line",
     );
   }
-  const what = "judge, which computes answers again";
-  const recheck = await need(import("../verify/recheck.js"), "recheck", what);
-  const inWorker = await need(import("../verify/worker.js"), "recomputeInWorker", what);
+  const { recheck } = await import("../verify/recheck.js");
+  const { recomputeInWorker } = await import("../verify/worker.js");
   const judge = await fetch(WASM, { credentials: "omit" }).catch(() => {
     throw new Error("the judge did not come: the gateway does not answer");
   });
-  if (judge.status === 404) throw new NotInThisBuild(`this build of the page has no ${what}`);
+  if (judge.status === 404) {
+    throw new NotInThisBuild("this build of the page has no judge, which computes answers again");
+  }
   if (!judge.ok) throw new Error(`the judge did not come: the gateway answered ${judge.status}`);
   const wasm = await judge.arrayBuffer();
   const compute = ({ modelBytes, inputs }) =>
-    inWorker({
+    recomputeInWorker({
       makeWorker: () => new Worker(WORKER, { type: "module" }),
       wasm,
       modelBytes,
