@@ -131,6 +131,14 @@ function checkSame(what, own, opened) {
   return own.map((tensor) => `'${tensor.name}'`).join(", ");
 }
 
+/** One check of all that can be compared; what cannot be is unknown by itself. */
+function addSame(checks, name, what, own, opened) {
+  const known = own.filter((tensor) => tensor.elements);
+  if (known.length) checks.add(name, () => checkSame(what, known, opened));
+  for (const tensor of own.filter((one) => !one.elements))
+    checks.unknown(name, `${what} '${tensor.name}' was not compared: ${tensor.why}`);
+}
+
 /** Collects what holds, what does not, and what could not be looked at (`ok` is null). */
 class Checks {
   list = [];
@@ -181,7 +189,8 @@ function addReceipt(checks, receipt, { id, model, expected }) {
  * `receipt`, `opening`: Uint8Array as the gateway has them; without an opening nothing is known of
  * inputs and outputs. `model`: `{graph_root, weight_root}`, hexadecimal, as the hub says.
  * `id`: of the receipt that was asked for. `expected`: `{provider, gateway}`, addresses, either.
- * `asked`, `answered`: tensors (tensors.js) that this program sent and got.
+ * `asked`, `answered`: tensors (tensors.js) that this program sent and got; `{name, why}` of what it
+ * cannot compare.
  *
  * Returns `{provider, gateway, checks: [{name, ok, detail}], holds, inputs, outputs, decoded}`:
  * `ok` is null where something could not be looked at; `holds` where all are true; inputs and
@@ -217,8 +226,8 @@ export async function verifyReceipt({
   const areOutputs = checks.add("outputs", () => checkOutputs(opened, signed));
   if (isSigned && isOpening && areInputs) result.inputs = opened.inputs;
   if (isSigned && isOpening && areOutputs) result.outputs = opened.outputs;
-  if (asked.length) checks.add("asked", () => checkSame("input", asked, opened.inputs));
-  if (answered.length) checks.add("answered", () => checkSame("output", answered, opened.outputs));
+  addSame(checks, "asked", "input", asked, opened.inputs);
+  addSame(checks, "answered", "output", answered, opened.outputs);
   result.holds = checks.list.every((check) => check.ok === true);
   result.decoded = { receipt: signed, opening: opened };
   return result;

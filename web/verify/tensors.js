@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors as they travel: a name, an element type, a shape and the elements' bytes.
 
-import { equal } from "./bytes.js";
+import { equal, joined } from "./bytes.js";
 
 const RANK_MAX = 16;
 const ELEMENTS_MAX = 1n << 48n;
@@ -25,6 +25,10 @@ const TABLE = [
 const DTYPES = new Map(
   TABLE.map(([number, name, oip, array]) => [number, { number, name, oip, array }]),
 );
+const JSON_TYPES = new Set(
+  ["BOOL", "FP32", "FP64", ...[8, 16, 32, 64].flatMap((bits) => [`INT${bits}`, `UINT${bits}`])],
+);
+const lengthOf = (bytes) => new Uint8Array(Uint32Array.of(bytes.length).buffer);
 const BY_OIP = new Map([...DTYPES.values()].map((dtype) => [dtype.oip, dtype]));
 
 /** A length in four bytes, little-endian, before each. Throws RangeError. */
@@ -69,6 +73,26 @@ export function tensorOfOip(name, datatype, shape, elements) {
   const dtype = BY_OIP.get(datatype);
   if (!dtype) throw new RangeError(`'${name}' has the type ${datatype}, which is not known`);
   return tensorOf(name, dtype.number, shape, elements);
+}
+
+/**
+ * The same of an input or output as JSON has it: {name, datatype, shape, data}. Throws RangeError
+ * for numbers that JSON has rounded.
+ */
+export function tensorOfJson({ name, datatype, shape, data }) {
+  const dtype = BY_OIP.get(datatype);
+  if (dtype && !dtype.array) {
+    const texts = data.map((text) => new TextEncoder().encode(text));
+    return tensorOf(name, dtype.number, shape, joined(...texts.flatMap((t) => [lengthOf(t), t])));
+  }
+  if (!dtype || !JSON_TYPES.has(datatype))
+    throw new RangeError(`JSON has no exact form of ${datatype}`);
+  const isWhole = datatype.includes("INT");
+  if (isWhole && !data.every(Number.isSafeInteger))
+    throw new RangeError("it has numbers beyond 2^53, which a browser rounds");
+  const isWide = dtype.array === BigInt64Array || dtype.array === BigUint64Array;
+  const values = dtype.array.from(data, isWide ? BigInt : Number);
+  return tensorOf(name, dtype.number, shape, new Uint8Array(values.buffer));
 }
 
 export function isString(tensor) {

@@ -84,10 +84,14 @@ function Body({ model, newest, card, path }) {
           ["weights", <Hash of={model.weight_root} />],
         ]}
       />
-      {card?.problem && <p class="notice bad">The card does not fit this model: {card.problem}</p>}
+      {card?.problem && (
+        <p class="notice bad" id="misfit">
+          The card does not fit this model, and is not gone by: {card.problem}
+        </p>
+      )}
       <section aria-labelledby="try">
         <h2 id="try">Try it</h2>
-        <Try model={model} card={said} />
+        <Try model={model} card={card?.problem ? {} : said} />
       </section>
       <section aria-labelledby="signature">
         <h2 id="signature">Signature</h2>

@@ -2,6 +2,7 @@
 // One answer, down to its bits. What is called checked was checked in this browser.
 import { useState } from "preact/hooks";
 import { getOrNull, modelPath } from "../api.js";
+import { asked } from "../asked.js";
 import { NotInThisBuild, checkReceipt, computeAgain } from "../checks.js";
 import { firstElements } from "../elements.js";
 import { amount, time } from "../format.js";
@@ -125,18 +126,51 @@ function Failure({ error }) {
   );
 }
 
-function Check({ receipt }) {
-  const path = `/v1/models/${modelPath(receipt.model)}/versions/${receipt.version}`;
-  const load = async () => ({
-    id: receipt.id,
+/** Addresses that one knows from elsewhere than this gateway: {gateway, provider}, either empty. */
+function Expected({ value, onChange }) {
+  const field = (role) => (
+    <label>
+      {role}{" "}
+      <input
+        value={value[role]}
+        placeholder="0x…"
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => onChange({ ...value, [role]: event.currentTarget.value.trim() })}
+      />
+    </label>
+  );
+  return (
+    <details>
+      <summary>Whose signatures they must be</summary>
+      <p>Addresses that you know from elsewhere: the gateway could name its own here.</p>
+      {field("gateway")} {field("provider")}
+    </details>
+  );
+}
+
+/** Loads what a check is made of. `id` is what was asked for, whatever the gateway says it sent. */
+async function load(id, receipt, path, typed) {
+  const own = asked.of(id);
+  const given = Object.entries(typed).filter(([, address]) => address !== "");
+  const ofGateway = own ? null : await getOrNull(api, path);
+  return {
+    ...own,
+    id,
     receipt: signedBytes(receipt),
-    opening: await api.get(`/v1/receipts/${receipt.id}/opening`, { bytes: true }),
-    model: await getOrNull(api, path),
-  });
-  const check = useAct(async () => checkReceipt(await load()));
+    opening: await api.get(`/v1/receipts/${encodeURIComponent(id)}/opening`, { bytes: true }),
+    model: own?.model ?? ofGateway,
+    expected: { ...own?.expected, ...Object.fromEntries(given) },
+  };
+}
+
+function Check({ id, receipt }) {
+  const path = `/v1/models/${modelPath(receipt.model)}/versions/${receipt.version}`;
+  const [typed, type] = useState({ gateway: "", provider: "" });
+  const check = useAct(async () => checkReceipt(await load(id, receipt, path, typed)));
   const again = useAct(async (progress) =>
     computeAgain({
-      ...(await load()),
+      ...(await load(id, receipt, path, typed)),
       fetchModel: () => api.get(`${path}/content`, { bytes: true }),
       onProgress: progress,
     }),
@@ -144,7 +178,16 @@ function Check({ receipt }) {
   return (
     <section aria-labelledby="check">
       <h2 id="check">Check it here</h2>
-      <p>Your browser fetches what the answer was made of and checks it; it believes nobody.</p>
+      <p>
+        Your browser fetches what the answer was made of and checks it, by a script that comes from this
+        gateway too. Who does not trust that checks elsewhere: with the command below.
+      </p>
+      <p class="quiet" id="compared">
+        {asked.of(id)
+          ? "This tab has asked for this answer: what it sent and got is compared with what was signed."
+          : "This tab has not asked for this answer: whether what was asked and answered is what was signed is not compared."}
+      </p>
+      <Expected value={typed} onChange={type} />
       <button type="button" class="main" onClick={check.start} disabled={check.state.busy}>
         Check signatures and hashes
       </button>{" "}
@@ -164,7 +207,7 @@ function Check({ receipt }) {
         {again.state.found && <Recomputed found={again.state.found} />}
       </div>
       <p class="quiet">On the command line, with models of any size:</p>
-      <Command text={`commensal audit ${receipt.id}`} />
+      <Command text={`commensal audit ${id}`} />
     </section>
   );
 }
@@ -212,7 +255,7 @@ function Case({ receipt }) {
   );
 }
 
-function Body({ receipt }) {
+function Body({ id, receipt }) {
   const { job, verdict } = receipt;
   return (
     <>
@@ -237,7 +280,7 @@ function Body({ receipt }) {
           ],
         ]}
       />
-      <Check receipt={receipt} />
+      <Check id={id} receipt={receipt} />
       <section aria-labelledby="audit">
         <h2 id="audit">Audits</h2>
         <p class="quiet">As the gateway tells it; unchecked here.</p>
@@ -291,7 +334,7 @@ export default function Receipt({ id }) {
       <p>
         <code class="breaks">{id}</code>
       </p>
-      <Answer of={found}>{(receipt) => <Body receipt={receipt} />}</Answer>
+      <Answer of={found}>{(receipt) => <Body id={id} receipt={receipt} />}</Answer>
     </>
   );
 }

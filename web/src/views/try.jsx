@@ -2,6 +2,7 @@
 // A model tried from the page: what is typed or chosen becomes inputs, the answer names and scores.
 import { useState } from "preact/hooks";
 import { modelPath } from "../api.js";
+import { asked } from "../asked.js";
 import { decodePicture } from "../decode.js";
 import { number, percent, shape } from "../format.js";
 import { Problem, Table } from "../parts.jsx";
@@ -139,7 +140,9 @@ export function Try({ model, card }) {
         (port) => valueOf(port).picture ?? typedInput(port, valueOf(port).text),
       );
       const path = `/v2/models/${modelPath(model.name)}/versions/${model.version}/infer`;
-      set({ answer: await api.post(path, { json: { inputs } }) });
+      const answer = await api.post(path, { json: { inputs } });
+      asked.keep(model, inputs, answer);
+      set({ answer });
     } catch (error) {
       set({ error });
     }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this tab has asked and was answered, so that a receipt can be held against it. It is kept in
+// memory alone, and of the last few: who loads the page again has nothing to compare any more.
+import { tensorOfJson } from "../verify/tensors.js";
+
+const KEPT_MAX = 16;
+
+function tensors(list) {
+  return list.map((one) => {
+    try {
+      return tensorOfJson(one);
+    } catch (error) {
+      if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
+      return { name: one.name, why: error.message };
+    }
+  });
+}
+
+export function makeAsked() {
+  const kept = new Map();
+  return {
+    /** `model` as it was shown when it was asked; `answer` of POST .../infer. */
+    keep(model, inputs, answer) {
+      const { commensal_receipt: id, commensal_provider: provider } = answer.parameters ?? {};
+      if (!id) return;
+      kept.delete(id);
+      kept.set(id, { model, inputs, outputs: answer.outputs, provider });
+      if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value);
+    },
+
+    /** What verifyReceipt() of web/verify takes besides the receipt; null: not asked by this tab. */
+    of(id) {
+      const found = kept.get(id);
+      if (!found) return null;
+      const { model, inputs, outputs, provider } = found;
+      return {
+        model,
+        asked: tensors(inputs),
+        answered: tensors(outputs),
+        expected: provider ? { provider } : {},
+      };
+    },
+  };
+}
+
+export const asked = makeAsked();
