@@ -26,7 +26,7 @@ export function modelPath(name) {
   return pathOf(parts);
 }
 
-/** Headers of a request. A token with other marks than a header may have is none: it is not sent. */
+/** Headers of a request. A token with marks that no header may have is none: it is not sent. */
 function headersOf(token, more) {
   if (!/^[\x21-\x7e]*$/.test(token)) {
     throw new ApiError(401, "this token has a character that no token has: copy it again", "token");

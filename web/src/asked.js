@@ -28,7 +28,7 @@ export function makeAsked() {
       if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value);
     },
 
-    /** What verifyReceipt() of web/verify takes besides the receipt; null: not asked by this tab. */
+    /** What verifyReceipt() takes besides the receipt; null: this tab has not asked for it. */
     of(id) {
       const found = kept.get(id);
       if (!found) return null;

@@ -138,8 +138,8 @@ function pixelsOf(bitmap) {
 }
 
 /**
- * {picture, exact}: `exact` where its pixels are surely those that the command line reads. Throws an
- * Error of one line.
+ * {picture, exact}: `exact` where its pixels are surely those that the command line reads. Throws
+ * an Error of one line.
  */
 export async function decodePicture(file) {
   const bytes = new Uint8Array(await file.arrayBuffer());

@@ -119,9 +119,9 @@ const threeOf = (value, otherwise) => {
 
 /**
  * What of a card's `picture` and the input's declared shape follows: {height, width, channels,
- * layout, resize, convert, mean, scale, bgr}, where a pixel's number is (value - mean) / scale. What
- * neither says is 0, and the picture's own. Without a card it is what `commensal infer` does without
- * options. Throws an Error of one line for an input that no picture fills.
+ * layout, resize, convert, mean, scale, bgr}, where a pixel's number is (value - mean) / scale.
+ * What neither says is 0, and the picture's own. Without a card it is what `commensal infer` does
+ * without options. Throws an Error of one line for an input that no picture fills.
  */
 export function ruleOf(card, shape) {
   const rule = card ?? {};

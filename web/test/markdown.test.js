@@ -120,7 +120,10 @@ test("headings, lines and dividers, with what may close them", () => {
 });
 
 // What is before it, between and behind decides whether a rule goes back and forth.
-const BEFORE = ["", "# a", "a|b\n", "a|b\n-", "-", "---", "| ", "> ", "1. ", "**a", "[a](", "```\n"];
+const BEFORE = [
+  ...["", "# a", "a|b\n", "a|b\n-", "-", "---"],
+  ...["| ", "> ", "1. ", "**a", "[a](", "```\n"],
+];
 const BETWEEN = [" ", "\t", "#", " #", "-", "- ", "-|", ": ", "|", "> ", "*", "_a", "[", "](", "`"];
 const BEHIND = ["", "b", "\nb|"];
 const MS_MAX = 2500; // of 64 KiB, on a machine with much else to do; each takes some milliseconds

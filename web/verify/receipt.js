@@ -189,8 +189,8 @@ function addReceipt(checks, receipt, { id, model, expected }) {
  * `receipt`, `opening`: Uint8Array as the gateway has them; without an opening nothing is known of
  * inputs and outputs. `model`: `{graph_root, weight_root}`, hexadecimal, as the hub says.
  * `id`: of the receipt that was asked for. `expected`: `{provider, gateway}`, addresses, either.
- * `asked`, `answered`: tensors (tensors.js) that this program sent and got; `{name, why}` of what it
- * cannot compare.
+ * `asked`, `answered`: tensors (tensors.js) that this program sent and got; `{name, why}` of what
+ * it cannot compare.
  *
  * Returns `{provider, gateway, checks: [{name, ok, detail}], holds, inputs, outputs, decoded}`:
  * `ok` is null where something could not be looked at; `holds` where all are true; inputs and

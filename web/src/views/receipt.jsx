@@ -179,13 +179,13 @@ function Check({ id, receipt }) {
     <section aria-labelledby="check">
       <h2 id="check">Check it here</h2>
       <p>
-        Your browser fetches what the answer was made of and checks it, by a script that comes from this
-        gateway too. Who does not trust that checks elsewhere: with the command below.
+        Your browser fetches what the answer was made of and checks it, by a script that comes from
+        this gateway too. Who does not trust that checks elsewhere: with the command below.
       </p>
       <p class="quiet" id="compared">
         {asked.of(id)
-          ? "This tab has asked for this answer: what it sent and got is compared with what was signed."
-          : "This tab has not asked for this answer: whether what was asked and answered is what was signed is not compared."}
+          ? "This tab has asked for it: what it sent and got is compared with what was signed."
+          : "This tab has not asked for it: the question and the answer that you know are not compared."}
       </p>
       <Expected value={typed} onChange={type} />
       <button type="button" class="main" onClick={check.start} disabled={check.state.busy}>

@@ -3,13 +3,11 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
-import path from "node:path";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { ROOT, System, launch, open } from "./system.mjs";
+import { System, askDigits, launch, open, shoot } from "./system.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const THREE = path.join(ROOT, "examples/three.pgm");
 const FIRST_BYTES_MAX = 100_000;
 
 const system = new System();
@@ -22,22 +20,6 @@ after(async () => {
   await browser?.close();
   system.close();
 });
-
-/** For the documents, where COMMENSAL_SHOTS names a folder. */
-async function shoot(page, name) {
-  const folder = process.env.COMMENSAL_SHOTS;
-  if (folder) await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: true });
-}
-
-/** Asks the digit network from its page; the address of the receipt. */
-async function askDigits(page) {
-  await page.goto(`${system.url}/#/models/alice/digits`);
-  await page.setInputFiles("input[type=file]", THREE);
-  await page.getByText("as the command line makes it").waitFor();
-  await page.getByRole("button", { name: "Ask" }).click();
-  await page.waitForSelector("#answer td");
-  return page.getAttribute("#answer p a", "href");
-}
 
 async function violations(page) {
   // Through the debugger's door: the page's own policy lets no such script in.
@@ -75,72 +57,6 @@ test("the first load is small", async () => {
   await tab.close();
 });
 
-test("the digit network reads a three, and the answer has a receipt", async () => {
-  const tab = await open(browser, system, { token: system.alice });
-  const receipt = await askDigits(tab.page);
-  assert.match(receipt, /^#\/receipts\/[0-9a-f]{64}$/);
-  assert.match(await tab.page.textContent("#answer tbody tr:first-child"), /^3/);
-  // The same numbers as the command line sends: the same answer, bit for bit.
-  const said = JSON.parse(
-    system.run(["infer", "alice/digits", "--input", THREE, "--json"], system.alice),
-  );
-  const score = Math.max(...said.outputs.logits.data);
-  assert.equal(
-    await tab.page.textContent("#answer tbody tr:first-child td:last-child"),
-    String(Number(score.toPrecision(6))),
-  );
-  await shoot(tab.page, "page-model");
-  await tab.page.click("#answer p a");
-  await tab.page.getByRole("heading", { name: "Receipt" }).waitFor();
-  assert.equal(
-    await tab.page.locator(".notice.good").count(),
-    0,
-    "nothing is called right before it is checked",
-  );
-  await tab.page.getByRole("button", { name: "Check signatures" }).click();
-  await tab.page.waitForSelector("#verdict, [role=alert]");
-  await shoot(tab.page, "page-receipt");
-  const verdict = await tab.page.textContent("#verdict, [role=alert]");
-  assert.match(verdict, /Checked in this browser|this build of the page has no/);
-  await tab.page.getByRole("button", { name: "Compute it again here" }).click();
-  const again = "#recomputed, [role=alert] >> text=this build of the page";
-  await tab.page.waitForSelector(again, { timeout: 60_000 });
-  assert.match(await tab.page.textContent(again), /the same answer, to the last bit|has no judge/);
-  assert.deepEqual(tab.faults, []);
-  await tab.close();
-});
-
-test("an opening that was changed is found out, one that did not come is no fraud", async () => {
-  const tab = await open(browser, system, { token: system.alice });
-  const receipt = await askDigits(tab.page);
-  const opening = `**/v1${receipt.slice(1)}/opening`;
-  const check = async () => {
-    await tab.page.goto(`${system.url}/#/receipts`);
-    await tab.page.goto(`${system.url}/${receipt}`);
-    await tab.page.getByRole("button", { name: "Check signatures" }).click();
-    await tab.page.waitForSelector("#verdict, [role=alert]");
-    return tab.page.textContent("#verdict, [role=alert]");
-  };
-  await tab.page.route(opening, (route) =>
-    route.fulfill({ status: 500, json: { error: "no disk" } }),
-  );
-  assert.match(await check(), /Not checked.*(no disk.*That says nothing|this build of the page)/);
-  await tab.page.unroute(opening);
-  await tab.page.route(opening, async (route) => {
-    const response = await route.fetch();
-    const body = await response.body();
-    body[body.length - 40] ^= 1;
-    await route.fulfill({ response, body });
-  });
-  assert.match(await check(), /✗ Something does not fit|this build of the page/);
-  assert.equal(await tab.page.locator(".notice.good").count(), 0);
-  assert.deepEqual(
-    tab.faults.filter((one) => !one.includes("500")),
-    [],
-  );
-  await tab.close();
-});
-
 for (const colorScheme of ["light", "dark"]) {
   for (const [name, viewport] of [
     ["desktop", { width: 1200, height: 900 }],
@@ -148,7 +64,7 @@ for (const colorScheme of ["light", "dark"]) {
   ]) {
     test(`every view, ${colorScheme}, ${name}: no complaints, no rule of accessibility broken`, async () => {
       const tab = await open(browser, system, { token: system.operator, colorScheme, viewport });
-      const receipt = await askDigits(tab.page);
+      const receipt = await askDigits(system, tab.page);
       for (const place of [
         "#/models",
         "#/models/alice/digits",
@@ -293,7 +209,7 @@ test("a browser without WebAssembly says what to do", async () => {
   const init = () => delete globalThis.WebAssembly;
   const tab = await open(browser, system, { token: system.alice, init });
   assert.equal(await tab.page.evaluate(() => typeof WebAssembly), "undefined");
-  const receipt = await askDigits(tab.page);
+  const receipt = await askDigits(system, tab.page);
   await tab.page.goto(`${system.url}/${receipt}`);
   await tab.page.getByRole("button", { name: "Compute it again here" }).click();
   await tab.page.getByText("this browser has no WebAssembly").waitFor();

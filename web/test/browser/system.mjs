@@ -2,7 +2,7 @@
 // A gateway that shows the page, and a provider, on loopback, as their users run them; and Debian's
 // chromium in front of it.
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -78,7 +78,8 @@ export class System {
     this.alice = JSON.parse(
       this.run(["account", "create", "alice", "--json"], this.operator),
     ).token;
-    this.run(["push", path.join(ROOT, "models/digits/digits.onnx")], this.alice);
+    const card = path.join(ROOT, "examples/digits.md");
+    this.run(["push", path.join(ROOT, "models/digits/digits.onnx"), "--card", card], this.alice);
     for (let tries = 0; tries < 600; ++tries) {
       if ((await fetch(`${this.url}/v2/health/ready`)).ok) return;
       await new Promise((done) => setTimeout(done, 100));
@@ -127,8 +128,10 @@ export function launch(...more) {
   });
 }
 
-// What an older gateway may not have, and what a browser then writes on its console by itself.
-const MAY_LACK = /\/(card|speed|explore\?.*|judge\.wasm)$|\/v1\/cases\//;
+// What need not be there, and what a browser then writes on its console by itself: accusations, and
+// a judge that was not built.
+export const HAS_JUDGE = existsSync(path.join(PAGE, "judge.wasm"));
+const MAY_LACK = HAS_JUDGE ? /\/v1\/cases\// : /\/v1\/cases\/|\/judge\.wasm$/;
 
 /**
  * A tab at `place`, with `token` signed in; `faults` collects what a console or the policy has to
@@ -160,4 +163,22 @@ export async function open(
   await page.goto(`${system.url}/${place}`);
   await page.waitForSelector("h1");
   return { page, faults, close: () => context.close() };
+}
+
+export const THREE = path.join(ROOT, "examples/three.pgm");
+
+/** Asks the digit network from its page; the address of the receipt. */
+export async function askDigits(system, page) {
+  await page.goto(`${system.url}/#/models/alice/digits`);
+  await page.setInputFiles("input[type=file]", THREE);
+  await page.getByText("as the command line makes it").waitFor();
+  await page.getByRole("button", { name: "Ask" }).click();
+  await page.waitForSelector("#answer td");
+  return page.getAttribute("#answer p a", "href");
+}
+
+/** For the documents, where COMMENSAL_SHOTS names a folder. */
+export async function shoot(page, name) {
+  const folder = process.env.COMMENSAL_SHOTS;
+  if (folder) await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: true });
 }

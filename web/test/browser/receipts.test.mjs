@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page calls checked and computed again, before honest programs and others.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { fromHex, toHex } from "../../verify/bytes.js";
+import { decodeOpening, decodeReceipt } from "../../verify/encoding.js";
+import { receiptId } from "../../verify/roots.js";
+import { makeAnswer } from "../made.js";
+import { HAS_JUDGE, System, THREE, askDigits, launch, open, shoot } from "./system.mjs";
+
+const JUDGE_MS_MAX = 60_000;
+const RIGHT = /^✓ Checked in this browser/;
+const WRONG = /^✗ Something does not fit/;
+
+const system = new System();
+let browser;
+before(async () => {
+  await system.start();
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  system.close();
+});
+
+const idOf = (place) => place.replace("#/receipts/", "");
+const openingOf = (id) => `**/v1/receipts/${id}/opening`;
+const faultsOf = (tab, but) => tab.faults.filter((one) => !one.includes(but));
+
+/** Has a receipt checked on its page: {verdict, bad}, bad the names of what does not fit. */
+async function check(page, place, { press = "Check signatures", expect = {} } = {}) {
+  await page.evaluate(() => (location.hash = "#/receipts"));
+  await page.getByRole("heading", { name: "Jobs" }).waitFor();
+  await page.evaluate((to) => (location.hash = to), place);
+  await page.getByRole("heading", { name: "Check it here" }).waitFor();
+  assert.equal(await page.locator(".notice.good").count(), 0, "right before it is checked");
+  for (const [role, address] of Object.entries(expect)) {
+    await page.getByText("Whose signatures they must be").click();
+    await page.getByLabel(role, { exact: true }).fill(address);
+  }
+  await page.getByRole("button", { name: press }).click();
+  const told = page.locator("#verdict, #recomputed, [role=alert]");
+  await told.waitFor({ timeout: JUDGE_MS_MAX });
+  const bad = await page.locator("ul.checks li.bad strong").allTextContents();
+  return { verdict: await told.textContent(), bad: bad.map((text) => text.slice(2)) };
+}
+const computeAgain = async (page, place) =>
+  (await check(page, place, { press: "Compute it again here" })).verdict;
+
+/** Lets the gateway say something else of a receipt than it does. */
+async function say(page, id, { json = {}, opening }) {
+  await page.route(`**/v1/receipts/${id}`, async (route) => {
+    const real = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...real, ...json } });
+  });
+  if (opening)
+    await page.route(openingOf(id), (route) => route.fulfill({ body: Buffer.from(opening) }));
+}
+
+test("the digit network reads a three, and its answer is checked and computed again", async () => {
+  const tab = await open(browser, system, { token: system.alice });
+  const receipt = await askDigits(system, tab.page);
+  assert.match(receipt, /^#\/receipts\/[0-9a-f]{64}$/);
+  const cells = await tab.page.$$eval("#answer tbody tr", (rows) =>
+    rows.map((row) => [...row.cells].map((cell) => cell.textContent)),
+  );
+  // The same numbers as the command line sends: the same answer, with the names of the card.
+  const said = JSON.parse(
+    system.run(["infer", "alice/digits", "--input", THREE, "--json"], system.alice),
+  );
+  assert.deepEqual(
+    cells,
+    said.outputs.logits.top.map(({ label, value, share }) => [
+      label,
+      String(Number(value.toPrecision(6))),
+      `${(100 * share).toFixed(1)} %`,
+    ]),
+  );
+  assert.deepEqual([cells.length, cells[0][0]], [3, "three"]);
+  await shoot(tab.page, "page-model");
+  assert.match((await check(tab.page, receipt)).verdict, RIGHT);
+  const names = await tab.page.locator("ul.checks strong").allTextContents();
+  for (const name of ["id", "model", "inputs", "outputs", "asked", "answered", "expected provider"])
+    assert.ok(names.includes(`✓ ${name}`), `${name} of ${names}`);
+  await shoot(tab.page, "page-receipt");
+  const again = await computeAgain(tab.page, receipt);
+  if (HAS_JUDGE) assert.match(again, /^✓ .*the same answer, to the last bit/);
+  else assert.match(again, /^Not checked: this build of the page has no judge, which computes/);
+  assert.deepEqual(tab.faults, []);
+  await tab.close();
+});
+
+test("an opening that was changed is found out, one that did not come is no fraud", async () => {
+  const tab = await open(browser, system, { token: system.alice });
+  const receipt = await askDigits(system, tab.page);
+  const opening = openingOf(idOf(receipt));
+  await tab.page.route(opening, (route) =>
+    route.fulfill({ status: 500, json: { error: "no disk" } }),
+  );
+  const { verdict } = await check(tab.page, receipt);
+  assert.match(verdict, /^Not checked.*no disk.*That says nothing/);
+  await tab.page.unroute(opening);
+  await tab.page.route(opening, async (route) => {
+    const response = await route.fetch();
+    const body = await response.body();
+    body[body.length - 40] ^= 1;
+    await route.fulfill({ response, body });
+  });
+  assert.match((await check(tab.page, receipt)).verdict, WRONG);
+  assert.equal(await tab.page.locator(".notice.good").count(), 0);
+  assert.deepEqual(faultsOf(tab, "500"), []);
+  await tab.close();
+});
+
+test("another honest receipt, or another signer, is not what was asked for", async () => {
+  const tab = await open(browser, system, { token: system.alice });
+  const [first, second] = [await askDigits(system, tab.page), await askDigits(system, tab.page)];
+  const { json } = await system.call("GET", `/v1/receipts/${idOf(second)}`, system.alice);
+  const opening = await fetch(`${system.url}/v1/receipts/${idOf(second)}/opening`, {
+    headers: { Authorization: `Bearer ${system.alice}` },
+  });
+  await say(tab.page, idOf(first), { json, opening: await opening.arrayBuffer() });
+  const swapped = await check(tab.page, first);
+  assert.match(swapped.verdict, WRONG);
+  assert.deepEqual(swapped.bad, ["id"]);
+  const { client, provider } = json.job;
+  const own = await check(tab.page, second, { expect: { gateway: client } });
+  assert.match(own.verdict, RIGHT);
+  const other = await check(tab.page, second, { expect: { gateway: provider } });
+  assert.match(other.verdict, WRONG);
+  assert.deepEqual(other.bad, ["expected gateway"]);
+  assert.deepEqual(tab.faults, []);
+  await tab.close();
+});
+
+test("an answer or a question other than the signed one is found", async () => {
+  const tab = await open(browser, system, { token: system.alice });
+  const infer = "**/v2/models/**/infer";
+  await tab.page.route(infer, async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    json.outputs[0].data[0] += 1;
+    await route.fulfill({ response, json });
+  });
+  const answered = await check(tab.page, await askDigits(system, tab.page));
+  assert.match(answered.verdict, WRONG);
+  assert.deepEqual(answered.bad, ["answered"]);
+  await tab.page.unroute(infer);
+  await tab.page.route(infer, async (route) => {
+    const json = route.request().postDataJSON();
+    json.inputs[0].data[9] += 1;
+    await route.continue({ postData: JSON.stringify(json) });
+  });
+  const asked = await check(tab.page, await askDigits(system, tab.page));
+  assert.match(asked.verdict, WRONG);
+  assert.deepEqual(asked.bad, ["asked"]);
+  assert.deepEqual(tab.faults, []);
+  await tab.close();
+});
+
+test("a wrong answer that both have signed is found by computing it again", async () => {
+  const tab = await open(browser, system, { token: system.alice });
+  const honest = idOf(await askDigits(system, tab.page));
+  const auth = { headers: { Authorization: `Bearer ${system.alice}` } };
+  const { json } = await system.call("GET", `/v1/receipts/${honest}`, system.alice);
+  const opened = await fetch(`${system.url}/v1/receipts/${honest}/opening`, auth);
+  const { inputs, outputs } = decodeOpening(new Uint8Array(await opened.arrayBuffer()));
+  const { graphRoot, weightRoot, numericsVersion } = decodeReceipt(fromHex(json.receipt)).job;
+  const wrong = outputs.map((one) => ({ ...one, elements: one.elements.slice() }));
+  wrong[0].elements[0] ^= 1; // a last bit
+  const fields = { graphRoot, weightRoot, numericsVersion };
+  const { receipt, opening } = makeAnswer({ inputs, outputs: wrong, fields });
+  const id = toHex(receiptId(decodeReceipt(receipt)));
+  await tab.page.route(`**/v1/receipts/${id}`, (route) =>
+    route.fulfill({ json: { ...json, id, receipt: toHex(receipt) } }),
+  );
+  await tab.page.route(openingOf(id), (route) => route.fulfill({ body: Buffer.from(opening) }));
+  const place = `#/receipts/${id}`;
+  assert.match((await check(tab.page, place)).verdict, RIGHT, "it is what both have signed");
+  assert.match(await tab.page.textContent("#compared"), /has not asked/);
+  const again = await computeAgain(tab.page, place);
+  if (HAS_JUDGE) assert.match(again, /^✗ .*other bits than the provider committed to/);
+  else assert.match(again, /^Not checked: this build of the page has no judge/);
+  assert.equal(await tab.page.locator(".notice.good").count(), 0);
+  assert.deepEqual(faultsOf(tab, "/v1/cases/"), []);
+  await tab.close();
+});
