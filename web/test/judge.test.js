@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // judge.wasm (scripts/build-judge) against whole numbers, committed vectors and, where
 // COMMENSAL_APP names the program, what it computes on this machine. COMMENSAL_JUDGE names another
-// judge.wasm than that of build/page.
+// judge.wasm than that of build/judge.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -18,7 +18,7 @@ import { readNpy, readPorts, readTensorProto } from "./files.js";
 import { makeAnswer, makeOpening, makeSecondStep } from "./made.js";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const WASM = process.env.COMMENSAL_JUDGE ?? here("../../build/page/judge.wasm");
+const WASM = process.env.COMMENSAL_JUDGE ?? here("../../build/judge/judge.wasm");
 const APP = process.env.COMMENSAL_APP;
 const NODES = process.env.COMMENSAL_ONNX_NODES ?? "/usr/share/libonnx-testdata/data/node";
 const DIGITS = here("../../models/digits/digits.onnx");
