@@ -24,6 +24,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kUploadSpace = "uploads";  // id -> Upload
 constexpr mode_t kOwnersFile = 0600;
 constexpr std::size_t kIdBytes = 16;
+/// Bytes are set aside, and no version: its model may have as many as are kept by now, which
+/// begin_push() looks at.
+constexpr const char* kNoModel = "";
 
 core::Bytes id_bytes(const std::string& id) {
   const core::ByteView view = core::as_bytes(id);
@@ -64,25 +67,31 @@ Account unbounded(const std::string& owner) { return {owner, Role::kOperator}; }
 
 }  // namespace
 
+// Whatever accounts have stored keeps nobody from starting: only the store can fail here.
 Result<void> Uploads::open() {
   Result<void> status;
+  core::Store::Batch over;  // their files are swept
   COMMENSAL_TRY(store_.scan(kUploadSpace, {}, [&](core::ByteView, core::ByteView value) {
     auto upload = protocol::decode_stored<Upload>(value);
     if (!upload) {
       status = tl::unexpected(std::move(upload).error());
       return false;
     }
+    if (clock_.wall_ms() >= upload->expires_ms()) {
+      over.push_back({std::string(kUploadSpace), id_bytes(upload->id), std::nullopt});
+      return true;
+    }
     upload->received = std::min(upload->received, size_of(path_of(upload->id)));
     uploads_[upload->id].upload = *std::move(upload);
     return true;
   }));
   COMMENSAL_TRY(status);
+  if (!over.empty()) COMMENSAL_TRY(store_.apply(over));
   for (const auto& [id, kept] : uploads_) {
     const Upload& upload = kept.upload;
-    COMMENSAL_TRY(hub_.reserve(unbounded(upload.owner), upload.model, upload.bytes));
+    COMMENSAL_TRY(hub_.reserve(unbounded(upload.owner), kNoModel, upload.bytes));
   }
-  COMMENSAL_TRY(sweep());
-  return expire();
+  return sweep();
 }
 
 /// A kill may have come between a row's end and its file's.

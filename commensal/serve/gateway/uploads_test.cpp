@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/base/store/testing/fault_store.hpp>
@@ -223,6 +224,31 @@ TEST_F(UploadsOf, AnAccountHasSoManyAndTheyCountInItsBounds) {
   ASSERT_TRUE(uploads().drop("alice", all[0].id));
   EXPECT_EQ(create(bytes_of(5, 101)).error().code, ErrorCode::kResourceExhausted);
   EXPECT_TRUE(create(bytes));
+}
+
+// The fault: who began one and filled its model with versions kept the gateway from ever starting.
+TEST_F(UploadsOf, OfAModelThatHasFilledSinceLetTheGatewayStart) {
+  const core::Bytes bytes =
+      *core::read_file(core::Path(COMMENSAL_SOURCE_DIR) / "models/digits/digits.onnx");
+  const Upload upload = *create(bytes);
+  ASSERT_TRUE(life_->send(upload, 0, bytes));
+  const ModelFile file = *life_->hub.stage(bytes);
+  for (std::size_t i = 0; i < limits::kModelVersionsMax; ++i) {
+    const PushOptions options{.is_private = i % 2 == 1, .allowed_providers = {}};
+    ASSERT_TRUE(life_->hub.push(alice_, "alice/m", file, options));
+  }
+  live({.models_max = 1, .bytes_max = 1});  // bounds that were lowered keep nobody from it either
+  EXPECT_TRUE(uploads().find("alice", upload.id));
+  live();
+  const auto pushed = uploads().begin_push(alice_, upload.id);
+  ASSERT_FALSE(pushed);
+  EXPECT_EQ(pushed.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(uploads().drop("alice", upload.id));
+  ASSERT_TRUE(create(bytes, "alice/n"));
+  clock_.advance_ms(limits::kUploadMsMax);
+  live();
+  EXPECT_TRUE(uploads().empty());
+  EXPECT_EQ(files(), 0u);
 }
 
 TEST_F(UploadsOf, ThatAreNeverFinishedEndByThemselves) {
