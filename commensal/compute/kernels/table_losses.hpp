@@ -9,7 +9,7 @@ namespace commensal::kernels {
 // clang-format off
 inline constexpr Operator kLossRows[] = {
     {.name = "NegativeLogLikelihoodLoss", .since = 12, .inputs = {2, 3}, .kind = Kind::kReduction,
-     .judge = &ref::kNegativeLogLikelihoodLoss},
+     .judge = &ref::kNegativeLogLikelihoodLoss, .shaping = kNone, .checked = kSecond},
     {.name = "ReduceLogSumExp", .until = 17, .kind = Kind::kReduction,
      .judge = &ref::kReduceLogSumExp,
      .cpu = cpu::reduce_log_sum_exp, .batching = {batching::reduce}, .shaping = kNone},
@@ -17,7 +17,8 @@ inline constexpr Operator kLossRows[] = {
      .judge = &ref::kReduceLogSumExp,
      .cpu = cpu::reduce_log_sum_exp, .batching = {batching::reduce}, .shaping = kSecond},
     {.name = "SoftmaxCrossEntropyLoss", .since = 12, .inputs = {2, 3}, .outputs_max = 2,
-     .kind = Kind::kReduction, .judge = &ref::kSoftmaxCrossEntropyLoss, .cost = cost::passes},
+     .kind = Kind::kReduction, .judge = &ref::kSoftmaxCrossEntropyLoss, .cost = cost::passes,
+     .shaping = kNone, .checked = kSecond},
 };
 // clang-format on
 

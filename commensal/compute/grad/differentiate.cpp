@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/compute/grad/differentiate.hpp>
+#include <commensal/compute/grad/table.hpp>
+#include <commensal/compute/grad/way.hpp>
+#include <commensal/compute/graph/place_of.hpp>
+#include <set>
+
+namespace commensal::grad {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using graph::Graph;
+using graph::Node;
+using tensor::TensorType;
+
+Rule rule_of(const kernels::Operator& op) {
+  if (!op.domain.empty()) return nullptr;
+  const auto at = std::ranges::lower_bound(kGradients, op.name, {}, &GradientRow::name);
+  return at != std::end(kGradients) && at->name == op.name ? at->rule : nullptr;
+}
+
+namespace {
+
+bool is_float(tensor::DType dtype) {
+  using tensor::DType;
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
+         dtype == DType::kBfloat16;
+}
+
+Result<ValueId> value_named(const Graph& graph, const std::string& name) {
+  const auto at = std::ranges::find(graph.values, name, &graph::ValueInfo::name);
+  if (at == graph.values.end())
+    return fail(ErrorCode::kInvalidArgument, "the graph has no value '{}'", name);
+  return static_cast<ValueId>(at - graph.values.begin());
+}
+
+bool contains(const std::vector<ValueId>& ids, ValueId id) {
+  return std::ranges::find(ids, id) != ids.end();
+}
+
+/// Gives the initialisers among the weights to whoever runs the graph.
+Result<std::vector<ValueId>> open_weights(Graph& graph, const Wanted& wanted,
+                                          std::vector<TensorType>& types) {
+  std::vector<ValueId> weights;
+  for (const std::string& name : wanted.weights) {
+    COMMENSAL_ASSIGN(const ValueId id, value_named(graph, name));
+    if (contains(weights, id))
+      return fail(ErrorCode::kInvalidArgument, "weight '{}' is named twice", name);
+    weights.push_back(id);
+    const auto initialiser = graph.initialisers.find(id);
+    if (initialiser == graph.initialisers.end()) {
+      if (contains(graph.inputs, id)) continue;
+      return fail(ErrorCode::kInvalidArgument, "'{}' is neither an initialiser nor an input", name);
+    }
+    const TensorType type = initialiser->second.type();
+    graph::Declared& declared = graph.values[static_cast<std::size_t>(id)].declared;
+    declared = {type.dtype, true, {type.shape.dims().begin(), type.shape.dims().end()}, {}};
+    declared.symbols.resize(declared.dims.size());
+    graph.initialisers.erase(initialiser);
+    graph.inputs.push_back(id);
+    types.push_back(type);
+  }
+  return weights;
+}
+
+/// Which values a weight decides, as far as floats go.
+std::vector<bool> active_values(const Maker& maker, const Graph& graph,
+                                const std::vector<ValueId>& weights) {
+  std::vector<bool> active(graph.values.size(), false);
+  for (const ValueId id : weights) active[static_cast<std::size_t>(id)] = true;
+  const auto is_active = [&](ValueId id) {
+    return id != kAbsent && active[static_cast<std::size_t>(id)];
+  };
+  for (const Node& node : graph.nodes) {
+    const bool any = std::ranges::any_of(node.inputs, is_active) ||
+                     std::ranges::any_of(node.subgraphs, [&](const graph::Subgraph& inner) {
+                       return std::ranges::any_of(inner.captures, is_active);
+                     });
+    if (!any) continue;
+    for (const ValueId id : node.outputs) {
+      if (id == kAbsent) continue;
+      const auto type = maker.known_type(id);
+      active[static_cast<std::size_t>(id)] = !type || is_float(type->dtype);
+    }
+  }
+  return active;
+}
+
+Result<void> check_types(const Maker& maker, const Node& node) {
+  const auto check = [&](ValueId id) -> Result<void> {
+    if (id == kAbsent || maker.known_type(id)) return {};
+    return fail(ErrorCode::kUnsupported, "the type of '{}' is not known before it runs",
+                maker.graph_name(id));
+  };
+  for (const ValueId id : node.inputs) COMMENSAL_TRY(check(id));
+  for (const ValueId id : node.outputs) COMMENSAL_TRY(check(id));
+  return {};
+}
+
+Result<void> go_back(Maker& maker, std::size_t nodes, ValueId loss, Step::Way& way) {
+  const auto one = filled(maker, 1, maker.type(loss));
+  way.gradients[static_cast<std::size_t>(loss)] = one.id;
+  for (std::size_t i = nodes; i-- > 0;) {
+    Step step(maker, i, way);
+    const Node& node = step.node();
+    const bool is_reached = std::ranges::any_of(
+        range(0, static_cast<std::int64_t>(node.outputs.size())), [&](std::int64_t o) {
+          const auto output = static_cast<std::size_t>(o);
+          return step.has_dy(output) && way.active[static_cast<std::size_t>(node.outputs[output])];
+        });
+    const bool leads_on = std::ranges::any_of(node.inputs, [&](ValueId id) {
+      return id != kAbsent && way.active[static_cast<std::size_t>(id)];
+    });
+    if (!is_reached || !leads_on) continue;
+    const std::string place = graph::place_of(node);
+    const Rule rule = node.subgraphs.empty() ? rule_of(*node.op) : nullptr;
+    if (rule == nullptr) {
+      return core::in_context(place, {ErrorCode::kUnsupported, "this operator has no gradient"});
+    }
+    if (auto known = check_types(maker, node); !known)
+      return core::in_context(place, known.error());
+    rule(step);
+    if (const auto state = maker.state(); !state) return core::in_context(place, state.error());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<ValueId>> add_gradients(Maker& maker, ValueId y,
+                                           const std::vector<ValueId>& xs) {
+  const std::size_t nodes = maker.graph().nodes.size();
+  Step::Way way{active_values(maker, maker.graph(), xs), {}};
+  way.gradients.assign(way.active.size(), kAbsent);
+  COMMENSAL_TRY(go_back(maker, nodes, y, way));
+  std::vector<ValueId> made;
+  for (const ValueId x : xs) made.push_back(way.gradients[static_cast<std::size_t>(x)]);
+  return made;
+}
+
+Result<std::shared_ptr<const Graph>> with_gradients(const Graph& graph, const Wanted& wanted) {
+  Graph opened = graph;
+  std::vector<TensorType> types = wanted.inputs;
+  if (types.size() != graph.inputs.size()) {
+    return fail(ErrorCode::kInvalidArgument, "{} input types, expected {}", types.size(),
+                graph.inputs.size());
+  }
+  COMMENSAL_ASSIGN(const auto weights, open_weights(opened, wanted, types));
+  COMMENSAL_ASSIGN(const ValueId loss, value_named(opened, wanted.loss));
+  COMMENSAL_ASSIGN(auto known, graph::optimise::known_of(opened, types));
+  Maker maker(std::move(opened), std::move(known));
+  const auto type = maker.known_type(loss);
+  if (!type || !is_float(type->dtype) || type->shape.elements() != 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                "the loss '{}' is {}, expected one floating-point number", wanted.loss,
+                type ? type->text() : "of a type that is not known");
+  }
+  COMMENSAL_ASSIGN(const auto gradients, add_gradients(maker, loss, weights));
+  Graph& made = maker.graph();
+  if (!contains(made.outputs, loss)) made.outputs.push_back(loss);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!is_float(maker.type(weights[i]).dtype))
+      return fail(ErrorCode::kInvalidArgument, "weight '{}' is {}, expected floating-point numbers",
+                  wanted.weights[i], maker.type(weights[i]).text());
+    if (gradients[i] == kAbsent)
+      return fail(ErrorCode::kInvalidArgument, "weight '{}' does not decide the loss '{}'",
+                  wanted.weights[i], wanted.loss);
+    made.outputs.push_back(gradients[i]);
+  }
+  return std::make_shared<const Graph>(std::move(made));
+}
+
+Result<std::vector<std::string>> weights_of(const Graph& graph, const std::string& loss) {
+  COMMENSAL_ASSIGN(const ValueId end, value_named(graph, loss));
+  std::set<ValueId> decides = {end};
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    if (std::ranges::none_of(node.outputs, [&](ValueId id) { return decides.contains(id); }))
+      continue;
+    decides.insert(node.inputs.begin(), node.inputs.end());
+  }
+  std::vector<std::string> names;
+  std::set<ValueId> seen;
+  for (const Node& node : graph.nodes) {
+    for (const ValueId id : node.inputs) {
+      const auto initialiser = graph.initialisers.find(id);
+      if (initialiser == graph.initialisers.end() || !decides.contains(id)) continue;
+      if (!is_float(initialiser->second.dtype()) || !seen.insert(id).second) continue;
+      names.push_back(graph.name_of(id));
+    }
+  }
+  return names;
+}
+
+}  // namespace commensal::grad

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/grad/maker.hpp>
+#include <vector>
+
+namespace commensal::grad {
+
+/// Adds the nodes of the gradients of `y`, one floating-point element or the sum of more, by each
+/// of `xs`: values of any kind. kAbsent for what does not decide it. Errors as with_gradients().
+core::Result<std::vector<ValueId>> add_gradients(Maker& maker, ValueId y,
+                                                 const std::vector<ValueId>& xs);
+
+}  // namespace commensal::grad
