@@ -33,6 +33,7 @@ Run declare_risk(CLI::App& app);
 Run declare_run(CLI::App& app);
 Run declare_stake(CLI::App& app);
 Run declare_tickets(CLI::App& app);
+Run declare_train(CLI::App& app);
 Run declare_vouch(CLI::App& app);
 
 namespace {
@@ -245,6 +246,11 @@ constexpr Command kTable[] = {
      "commensal run faces.onnx --input crowd.jpg --image-resize pad --image-mean 127 --json\n"
      "commensal run model.onnx --input x=x.npy --backend ref --hash",
      declare_run},
+    {"train", kEverybody, "train a model here",
+     "Train a model on this machine: the same bits on every one",
+     "commensal train digits.yaml\n"
+     "commensal train digits.yaml --threads 2 --svg loss.svg --export trained.onnx",
+     declare_train},
     {"inspect", kEverybody, "look into a model", "Show what a model asks for, gives and is made of",
      "commensal inspect model.onnx\n"
      "commensal inspect model.onnx --nodes\n"

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Bounds of what describes a training.
+namespace commensal::limits {
+
+inline constexpr std::int64_t kTrainingPlanBytesMax = 1 << 16;  // of the YAML file
+inline constexpr std::size_t kTrainingSourcesMax = 64;
+inline constexpr std::int64_t kTrainingStepsMax = 1 << 24;  // float32 counts them exactly
+inline constexpr std::int64_t kTrainingBatchMax = 1 << 20;
+inline constexpr std::int64_t kTrainingSeedMax = std::int64_t{1} << 53;  // a double holds it
+
+}  // namespace commensal::limits

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/graph/ir.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// Training as graphs: a step takes the state (weights, what the optimiser keeps, the number of the
+/// step) and a batch, and makes the loss and the next state.
+namespace commensal::train {
+
+enum class LossKind {
+  kCrossEntropy,  // of scores [N, C, ...] against classes (int64) [N, ...]; the mean
+  kMeanSquare,    // of numbers against numbers of the same shape
+  kValue,         // the output is the loss itself
+};
+
+struct Loss {
+  LossKind kind = LossKind::kCrossEntropy;
+  std::string output;  // of the model
+};
+
+enum class OptimiserKind { kSgd, kMomentum, kAdamW };
+
+/// Source of AdamW: Loshchilov, Hutter, Decoupled Weight Decay Regularization (2019).
+struct Optimiser {
+  OptimiserKind kind = OptimiserKind::kAdamW;
+  double rate = 1e-3;
+  double momentum = 0.9;  // kMomentum: v' = momentum * v + g, w' = w - rate * v'
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // kAdamW
+  double decay = 0;  // kAdamW: w' = w - rate * (... + decay * w); else g' = g + decay * w
+  double clip = 0;   // the longest that all gradients together may be; 0: any length
+};
+
+/// The rate of step t, from 1: rises in a straight line over `warmup` steps, then stays, or falls
+/// to `end` times itself at step `steps` (in a straight line, or by half a cosine).
+struct Schedule {
+  enum class Kind { kConstant, kLinear, kCosine };
+  Kind kind = Kind::kConstant;
+  double warmup = 0, end = 0;
+};
+
+struct StepRequest {
+  std::vector<tensor::TensorType> inputs;  // of the model's inputs, a batch of each
+  tensor::TensorType target;               // not of LossKind::kValue
+  Loss loss;
+  std::vector<std::string> weights;
+  Optimiser optimiser;
+  Schedule schedule;
+  std::int64_t steps = 1;  // that the schedule goes by
+};
+
+/// A step as one graph. Its inputs: those of the model, the target (but of LossKind::kValue), then
+/// the state; its outputs: the loss, then the next state. `state` has names and types, in order:
+/// weights, then what the optimiser keeps of each, then the number of steps that are done
+/// (float32, exact up to 2^24).
+struct Step {
+  std::shared_ptr<const graph::Graph> graph;
+  struct Entry {
+    std::string name;
+    tensor::TensorType type;
+  };
+  std::vector<Entry> state;
+  std::size_t batch_inputs = 0;  // inputs before the state
+};
+
+/// Errors, one line: those of grad::with_gradients; kInvalidArgument (no such output, a target that
+/// does not fit).
+/// Thread-safety: any thread.
+core::Result<Step> make_step(const graph::Graph& model, const StepRequest& request);
+
+/// The floats among a model's initialisers that decide an output, of at least one dimension, but
+/// the mean and variance of BatchNormalization: what is trained where nobody says otherwise.
+core::Result<std::vector<std::string>> trained_weights(const graph::Graph& model,
+                                                       const std::string& output);
+
+}  // namespace commensal::train

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trainings end in the same bits, wherever they run and however often they are interrupted; what
+// cannot be trained is refused in one line.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/io/npy.hpp>
+#include <commensal/compute/train/testing/small_training.hpp>
+#include <commensal/compute/train/trainer.hpp>
+
+namespace commensal::train {
+namespace {
+
+using graph::Backend;
+using graph::SessionOptions;
+using tensor::Tensor;
+using testing::SmallTraining;
+
+core::Result<Trainer> trainer_of(const SmallTraining& training,
+                                 const SessionOptions& options = {}) {
+  COMMENSAL_ASSIGN(const Plan plan, read_plan(training.plan()));
+  return Trainer::create(plan, options);
+}
+
+/// What goes wrong in so many steps, "" if nothing does.
+std::string run(Trainer& trainer, int steps) {
+  for (int i = 0; i < steps; ++i) {
+    if (const auto done = trainer.step(); !done) return done.error().message;
+  }
+  return "";
+}
+
+std::string refusal(const SmallTraining& training) {
+  const auto made = trainer_of(training);
+  return made ? "accepted" : made.error().message;
+}
+
+std::string digest_after(const SmallTraining& training, int steps, const SessionOptions& options) {
+  auto trainer = trainer_of(training, options);
+  EXPECT_TRUE(trainer) << trainer.error().message;
+  if (!trainer) return "";
+  EXPECT_EQ(run(*trainer, steps), "");
+  return core::to_hex(trainer->weights_digest());
+}
+
+constexpr const char* kAdam =
+    "steps: 100\n"
+    "optimiser: {kind: adamw, rate: 0.01, decay: 0.01, clip: 1}\n"
+    "schedule: {kind: cosine, warmup: 10, end: 0.1}\n";
+constexpr const char* kMomentum =
+    "optimiser: {kind: momentum, rate: 0.02, momentum: 0.9, decay: 0.001}\n"
+    "schedule: {kind: linear, warmup: 5}\n";
+
+TEST(EqualityTraining, WeightsAreTheSameOnEveryBackEndAndNumberOfThreads) {
+  for (const char* const how : {kAdam, kMomentum}) {
+    const SmallTraining training(how);
+    const std::string expected = digest_after(training, 100, {.backend = Backend::kRef});
+    ASSERT_EQ(expected.size(), 64U);
+    for (const kernels::Isa isa : kernels::available_isas()) {
+      for (int threads = 1; threads <= 4; ++threads) {
+        EXPECT_EQ(digest_after(training, 100, {.isa = isa, .threads = threads}), expected)
+            << kernels::name_of(isa) << ", " << threads << " threads";
+      }
+    }
+  }
+}
+
+TEST(EqualityTraining, AResumedOneEndsInTheSameBits) {
+  const SmallTraining whole(kAdam);
+  const std::string expected = digest_after(whole, 100, {});
+  const SmallTraining parts(std::string(kAdam) + "checkpoint: {file: at.ckpt, every: 20}\n");
+  digest_after(parts, 50, {.threads = 2});
+  auto resumed = trainer_of(parts);
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  EXPECT_EQ(resumed->done(), 40);
+  EXPECT_EQ(resumed->losses().size(), 40U);
+  EXPECT_EQ(run(*resumed, 60), "");
+  EXPECT_EQ(core::to_hex(resumed->weights_digest()), expected);
+}
+
+TEST(Training, LearnsWhatThePicturesShow) {
+  const SmallTraining training(kAdam);
+  auto trainer = trainer_of(training);
+  ASSERT_TRUE(trainer) << trainer.error().message;
+  ASSERT_EQ(run(*trainer, 100), "");
+  EXPECT_GT(trainer->losses().front(), 1.0f);
+  EXPECT_LT(trainer->losses().back(), 0.3f);
+  EXPECT_EQ(trainer->weights(), 6U);  // not the statistics
+}
+
+TEST(Training, ItsModelIsExportedWithItsWeights) {
+  const SmallTraining training(kAdam);
+  auto trainer = trainer_of(training);
+  ASSERT_TRUE(trainer) << trainer.error().message;
+  ASSERT_EQ(run(*trainer, 3), "");
+  const auto bytes = trainer->exported();
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  const auto model = graph::onnx::import_bytes(*bytes, nullptr);
+  ASSERT_TRUE(model) << model.error().message;
+  std::size_t found = 0;
+  for (const auto& [id, value] : (*model)->initialisers) {
+    for (std::size_t i = 0; i < trainer->weights(); ++i) {
+      const auto& [name, trained] = trainer->state()[i];
+      if (name != (*model)->name_of(id)) continue;
+      EXPECT_EQ(value.type(), trained.type());
+      EXPECT_TRUE(std::ranges::equal(value.bytes(), trained.bytes())) << name;
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, trainer->weights());
+}
+
+TEST(Training, ALossThatIsNotFiniteLeavesTheCheckpoint) {
+  const SmallTraining training(
+      "data: {x: {file: x.npy, scale: 1e9}, target: y.npy}\n"
+      "optimiser: {kind: sgd, rate: 1e6}\ncheckpoint: {file: at.ckpt, every: 1}\n");
+  auto trainer = trainer_of(training);
+  ASSERT_TRUE(trainer) << trainer.error().message;
+  const std::string wrong = run(*trainer, 50);
+  EXPECT_THAT(wrong, ::testing::AnyOf(::testing::HasSubstr("the loss of step"),
+                                      ::testing::HasSubstr("is not finite after step")));
+  const auto kept = core::read_file(training.file("at.ckpt"));
+  ASSERT_TRUE(kept) << kept.error().message;
+  const auto read = decode(*kept);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_GE(read->step, 1);
+  EXPECT_LE(read->step, trainer->done());
+}
+
+TEST(Training, CheckpointsThatDoNotFitAreRefused) {
+  const std::string settings = std::string(kAdam) + "checkpoint: {file: at.ckpt, every: 2}\n";
+  const SmallTraining training(settings);
+  digest_after(training, 2, {});
+  const auto good = *core::read_file(training.file("at.ckpt"));
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{20}, good.size() / 2, good.size() - 1}) {
+    training.write("at.ckpt", core::ByteView(good).first(length));
+    EXPECT_THAT(refusal(training), ::testing::AnyOf(::testing::HasSubstr("cut off"),
+                                                    ::testing::HasSubstr("no checkpoint")))
+        << length;
+  }
+  core::Bytes changed = good;
+  changed[good.size() / 2] ^= 1;
+  training.write("at.ckpt", changed);
+  EXPECT_THAT(refusal(training), ::testing::HasSubstr("cut off or was changed"));
+  core::Bytes newer = good;
+  newer[std::string_view("commensal checkpoint 1, numerics ").size()] = '9';
+  training.write("at.ckpt", newer);
+  EXPECT_THAT(refusal(training), ::testing::HasSubstr("is of numerics version 9"));
+  training.write("at.ckpt", good);
+  EXPECT_EQ(refusal(training), "accepted");
+  training.write_plan(settings + "seed: 4\n");
+  EXPECT_THAT(refusal(training), ::testing::HasSubstr("at.ckpt: "));
+}
+
+TEST(Training, DataThatDoesNotFitIsRefused) {
+  const SmallTraining training;
+  const auto with = [&](const std::string& name, const Tensor& value) {
+    training.write(name, *io::write_npy(value));
+    return refusal(training);
+  };
+  const auto all = testing::pictures(100);
+  EXPECT_THAT(with("x.npy", all.x.reshaped({100, 1, 4, 16})),
+              ::testing::HasSubstr("expected samples of [1,8,8]"));
+  EXPECT_THAT(with("x.npy", testing::pictures(90).x), ::testing::HasSubstr("90 and 100 samples"));
+  EXPECT_EQ(with("x.npy", all.x.reshaped({100, 8, 8})), "accepted");  // dimensions of 1 may lack
+  EXPECT_THAT(with("y.npy", all.target.reshaped({50, 2})), ::testing::HasSubstr("samples"));
+  const auto few = testing::pictures(3);
+  with("x.npy", few.x);
+  EXPECT_EQ(with("y.npy", few.target), "3 samples, expected at least a batch of 16");
+  training.write("y.npy", core::as_bytes("nothing"));
+  EXPECT_THAT(refusal(training), ::testing::HasSubstr("y.npy: "));
+}
+
+TEST(Training, BadSettingsAreRefused) {
+  const auto message = [](const std::string& more) {
+    const SmallTraining training(more);
+    return refusal(training);
+  };
+  EXPECT_THAT(message("sped: 4\n"), ::testing::HasSubstr("unknown key 'sped'"));
+  EXPECT_THAT(message("steps: 0\n"), ::testing::HasSubstr("'steps' is '0'"));
+  EXPECT_THAT(message("steps: 1.5\n"), ::testing::HasSubstr("whole number"));
+  EXPECT_THAT(message("optimiser: {kind: magic}\n"),
+              ::testing::HasSubstr("expected one of sgd, momentum, adamw"));
+  EXPECT_THAT(message("optimiser: {rate: fast}\n"), ::testing::HasSubstr("'optimiser.rate'"));
+  EXPECT_THAT(message("optimiser: {betas: [0.9]}\n"), ::testing::HasSubstr("two numbers"));
+  EXPECT_THAT(message("weights: [nothing]\n"), ::testing::HasSubstr("no value 'nothing'"));
+  EXPECT_THAT(message("checkpoint: 3\n"), ::testing::HasSubstr("'checkpoint': expected a map"));
+  EXPECT_THAT(message("steps: 3\nsteps: 4\n"), ::testing::HasSubstr("'steps' is there twice"));
+  EXPECT_THAT(message("a: [\n"), ::testing::HasSubstr("not YAML"));
+  EXPECT_EQ(message("weights: [fc.w, fc.b]\n"), "accepted");
+  const auto bare = parse_plan("model: m.onnx\ndata: {x: x.npy}\n", "");
+  ASSERT_FALSE(bare);
+  EXPECT_EQ(bare.error().message, "'loss': expected a map");
+}
+
+/// One weight, three steps, beside the formulas in binary64.
+TEST(Training, StepsAreTheFormulas) {
+  const SmallTraining training(
+      "weights: [fc.b]\noptimiser: {kind: adamw, rate: 0.1, decay: 0.5, betas: [0.8, 0.9]}\n");
+  auto trainer = trainer_of(training);
+  ASSERT_TRUE(trainer) << trainer.error().message;
+  const auto values = [&](std::size_t entry) {
+    const auto all = trainer->state()[entry].value.data<float>();
+    return std::vector<double>(all.begin(), all.end());
+  };
+  for (int t = 1; t <= 3; ++t) {
+    const auto w = values(0), m = values(1), v = values(2);
+    ASSERT_EQ(run(*trainer, 1), "");
+    const auto w_next = values(0), m_next = values(1), v_next = values(2);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double g = (m_next[i] - 0.8 * m[i]) / 0.2;
+      EXPECT_NEAR(v_next[i], 0.9 * v[i] + 0.1 * g * g, 1e-6);
+      const double move = m_next[i] / (1 - std::pow(0.8, t)) /
+                          (std::sqrt(v_next[i] / (1 - std::pow(0.9, t))) + 1e-8);
+      EXPECT_NEAR(w_next[i], w[i] - 0.1 * (move + 0.5 * w[i]), 1e-5);
+    }
+  }
+  EXPECT_EQ(trainer->state()[3].value.data<float>()[0], 3.0f);
+}
+
+TEST(TrainingData, OrderIsOfTheSeed) {
+  Order one(7, 10, 3), two(7, 10, 3), other(8, 10, 3);
+  std::vector<std::int64_t> first, seen;
+  bool differs = false;
+  for (int t = 0; t < 6; ++t) {
+    first = one.of_step(t);
+    EXPECT_EQ(first, two.of_step(t));
+    differs = differs || first != other.of_step(t);
+    if (t < 3) seen.insert(seen.end(), first.begin(), first.end());
+  }
+  EXPECT_TRUE(differs);
+  std::ranges::sort(seen);
+  EXPECT_EQ(std::ranges::adjacent_find(seen), seen.end()) << "an epoch has a sample once";
+  EXPECT_EQ(one.of_step(1), Order(7, 10, 3).of_step(1)) << "a step needs no steps before it";
+}
+
+TEST(TrainingData, IdxFilesAreRead) {
+  const core::Bytes good = {0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 255};
+  const auto made = read_idx(good);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->type().text(), "uint8[2,3]");
+  EXPECT_EQ(made->data<std::uint8_t>()[5], 255);
+  const auto scaled = prepared(*made, 0.5, tensor::DType::kFloat32, {3});
+  ASSERT_TRUE(scaled);
+  EXPECT_EQ(scaled->data<float>()[5], 127.5f);
+  for (std::size_t length = 0; length < good.size(); ++length)
+    EXPECT_FALSE(read_idx(core::ByteView(good).first(length))) << length;
+  EXPECT_FALSE(prepared(*made, 0.5, tensor::DType::kInt64, {3}));
+}
+
+}  // namespace
+}  // namespace commensal::train

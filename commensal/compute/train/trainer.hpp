@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <commensal/compute/graph/session.hpp>
+#include <commensal/compute/train/checkpoint.hpp>
+#include <commensal/compute/train/plan.hpp>
+#include <functional>
+
+namespace commensal::train {
+
+/// A training on this machine: the step graph, run again and again. The same plan, model and data
+/// give the same bits of every weight, on every back end and number of threads, and whether it was
+/// interrupted and resumed or not.
+/// Thread-safety: none.
+class Trainer {
+ public:
+  /// Reads model and data, and goes on from the plan's checkpoint where there is one.
+  /// Errors, one line each: those of what it reads, with the file's name; kFailedPrecondition (a
+  /// checkpoint of another training or of another numerics version), kInvalidArgument (data that
+  /// does not fit the model, fewer samples than a batch), kUnsupported (an operator without a
+  /// gradient).
+  static core::Result<Trainer> create(const Plan& plan, const graph::SessionOptions& options);
+
+  std::int64_t done() const { return state_.step; }
+  const std::vector<float>& losses() const { return state_.losses; }
+  /// One step; at the plan's steps a checkpoint, replaced as a whole.
+  /// Errors: kFailedPrecondition (the loss is not finite; weights are not when a checkpoint is to
+  /// be written: what there was stays), those of a run and of a write.
+  core::Result<void> step();
+  /// Writes a checkpoint now, if the plan has one.
+  core::Result<void> save() const;
+
+  /// Whose the state is: numerics version, model, data, all settings but how many steps, unless the
+  /// schedule goes by them.
+  const core::Digest& training() const { return state_.training; }
+  /// SHA-256 of all weights, in order.
+  core::Digest weights_digest() const;
+  const std::vector<Checkpoint::Entry>& state() const { return state_.state; }
+  std::size_t weights() const { return weights_; }  // how many of the state are
+  /// The model's file with these weights in the place of its own.
+  core::Result<core::Bytes> exported() const;
+
+ private:
+  struct Batch {
+    std::vector<tensor::Tensor> arrays;  // in the order of the step's inputs
+  };
+  Trainer(const Plan& plan, Step step, graph::Session session, Batch data, Order order)
+      : plan_(plan),
+        step_(std::move(step)),
+        session_(std::move(session)),
+        data_(std::move(data)),
+        order_(std::move(order)) {}
+  core::Result<void> check_finite() const;
+  core::Result<void> resume();
+
+  Plan plan_;
+  Step step_;
+  graph::Session session_;
+  Batch data_;
+  Order order_;
+  Checkpoint state_;
+  std::size_t weights_ = 0;
+};
+
+/// A model's file in which initialisers have other elements. Errors: kUnsupported (weights in other
+/// files), kInvalidArgument (no such initialiser).
+core::Result<core::Bytes> with_weights(core::ByteView model,
+                                       const std::vector<Checkpoint::Entry>& weights);
+
+}  // namespace commensal::train
