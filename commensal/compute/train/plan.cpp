@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <commensal/compute/train/limits.hpp>
+#include <commensal/base/core/limits_training.hpp>
 #include <commensal/compute/train/plan.hpp>
 #include <set>
 
