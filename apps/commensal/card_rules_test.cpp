@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <apps/commensal/card_rules.hpp>
 #include <apps/commensal/connection.hpp>
-#include <apps/commensal/connection.hpp>
 #include <apps/commensal/picture_options.hpp>
 #include <cmath>
 
