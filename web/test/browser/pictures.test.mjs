@@ -112,7 +112,11 @@ for (const [model, [shape, card]] of Object.entries(MODELS)) {
         if (scores.top.length > 0) assert.deepEqual(page.cells, scores.top.map(written), name);
         sent++;
       }
-      assert.deepEqual(tab.faults, []);
+      const missing = `404 (Not Found) ${system.url}/v1/models/alice/${model}/card`;
+      assert.deepEqual(
+        tab.faults.filter((one) => card || !one.endsWith(missing)),
+        [],
+      );
       await tab.close();
     }
     if (card) assert.equal(sent, Object.keys(PICTURES).length);
