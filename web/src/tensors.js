@@ -82,9 +82,9 @@ export function softmax(values) {
 
 export const ROWS_MAX = 16; // of an output, that are ranked
 
-/** The last dimension; those of 1 behind it do not count, but for a single label. */
+/** The last dimension; those of 1 behind it do not count, but for a single label. As `infer`. */
 function extentOf(shape, labels) {
-  if (labels.length === 1) return shape.at(-1) ?? 1;
+  if (labels.length === 1) return shape.at(-1) ?? 0;
   return [...shape].reverse().find((dim) => dim !== 1) ?? 1;
 }
 
@@ -101,15 +101,17 @@ export function best(output, card) {
   const isMeant = !rules.name || rules.name === output.name;
   const labels = isMeant ? (card?.labels ?? []) : [];
   const extent = extentOf(output.shape ?? [values.length], labels);
-  const isNamed = labels.length === extent;
+  const isNamed = labels.length > 0 && labels.length === extent;
+  if (extent < 2 && !isNamed) return none;
   const rows = values.length / extent;
   if (rows > 1 && !isNamed && !(isMeant && (rules.softmax || rules.top_k))) return none;
   const ranked = [];
+  const count = (isMeant ? rules.top_k : null) ?? 5;
   for (let row = 0; row < Math.min(rows, ROWS_MAX); ++row) {
     const own = values.slice(row * extent, (row + 1) * extent);
     const shares = isMeant && rules.softmax ? softmax(own) : null;
     const order = own.map((_, i) => i).sort((a, b) => own[b] - own[a] || a - b);
-    for (const index of order.slice(0, (isMeant && rules.top_k) || 5)) {
+    for (const index of order.slice(0, count)) {
       const label = isNamed ? labels[index] : null;
       ranked.push({ row, index, value: own[index], label, share: shares?.[index] ?? null });
     }

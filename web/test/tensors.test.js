@@ -60,9 +60,10 @@ test("the best by name, with shares where the card asks for them", () => {
   assert.ok(Math.abs(softmax([1000, 1001])[1] - 0.731) < 1e-3, "no overflow");
   const [first] = best(output, { labels: ["a", "b"] }).ranked;
   assert.equal(first.label, null, "labels of another number are none");
-  const other = best({ name: "other", shape: [1], data: [1] }, card).ranked[0];
+  const other = best({ name: "other", shape: [3], data: [1, 2, 3] }, card).ranked[0];
   assert.equal(other.share, null, "the card's rules are for the output that it names");
-  for (const text of [{ datatype: "BYTES", data: ["12"] }, { data: ["text"] }, {}])
+  const alone = { shape: [1, 1], data: [7] };
+  for (const text of [{ datatype: "BYTES", data: ["12"] }, { data: ["text"] }, {}, alone])
     assert.deepEqual(best({ name: "t", ...text }, null), { ranked: [], rows: 0 });
 });
 
