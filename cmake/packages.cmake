@@ -13,10 +13,11 @@ install(FILES docs/grafana/commensal.json docs/grafana/alerts.yml DESTINATION "$
 set(from "${PROJECT_SOURCE_DIR}/packages")
 install(FILES "${from}/commensal-gateway.service" "${from}/commensal-provider.service"
         DESTINATION /lib/systemd/system COMPONENT product EXCLUDE_FROM_ALL)
+# They are root's alone, as a database's password may be in them: systemd reads them as root.
 install(FILES "${from}/default-gateway" DESTINATION /etc/default RENAME commensal-gateway
-        COMPONENT product EXCLUDE_FROM_ALL)
+        PERMISSIONS OWNER_READ OWNER_WRITE COMPONENT product EXCLUDE_FROM_ALL)
 install(FILES "${from}/default-provider" DESTINATION /etc/default RENAME commensal-provider
-        COMPONENT product EXCLUDE_FROM_ALL)
+        PERMISSIONS OWNER_READ OWNER_WRITE COMPONENT product EXCLUDE_FROM_ALL)
 install(FILES "${from}/config.yaml" DESTINATION /etc/commensal
         COMPONENT product EXCLUDE_FROM_ALL)
 
