@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A large model goes in pieces, and on from where an earlier try has ended.
+#include <commensal/base/core/base64.hpp>
 #include <commensal/base/core/limits_uploads.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/client/answers.hpp>
@@ -13,25 +14,6 @@ namespace {
 using Json = nlohmann::json;
 
 const std::string kUploads = "/v1/uploads";
-
-/// RFC 4648.
-std::string base64_of(std::string_view text) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string made;
-  for (std::size_t at = 0; at < text.size(); at += 3) {
-    std::uint32_t bits = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      const std::size_t from = at + i;
-      bits = (bits << 8) | (from < text.size() ? static_cast<unsigned char>(text[from]) : 0U);
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      const bool is_padding = at + i > text.size();
-      made.push_back(is_padding ? '=' : kDigits[(bits >> (18 - 6 * i)) & 63]);
-    }
-  }
-  return made;
-}
 
 /// What the gateway shows of an upload that is this push's.
 Json shown(const PushRequest& push, const core::Digest& content) {
@@ -56,15 +38,15 @@ bool has_all_of(const Json& upload, const Json& wanted) {
 }
 
 std::string metadata_of(const PushRequest& push, const core::Digest& content) {
-  std::string list =
-      fmt::format("model {},sha256 {}", base64_of(push.model), base64_of(core::to_hex(content)));
-  if (push.is_private) list += ",private " + base64_of("1");
+  std::string list = fmt::format("model {},sha256 {}", core::to_base64(push.model),
+                                 core::to_base64(core::to_hex(content)));
+  if (push.is_private) list += ",private " + core::to_base64("1");
   std::string allowed;
   for (const crypto::Address& one : push.allowed_providers) {
     allowed += (allowed.empty() ? "" : ",") + crypto::to_text(one);
   }
-  if (!allowed.empty()) list += ",allow " + base64_of(allowed);
-  if (!push.privacy_class.empty()) list += ",privacy_class " + base64_of(push.privacy_class);
+  if (!allowed.empty()) list += ",allow " + core::to_base64(allowed);
+  if (!push.privacy_class.empty()) list += ",privacy_class " + core::to_base64(push.privacy_class);
   return list;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <commensal/base/core/base64.hpp>
 #include <commensal/base/core/disk_full.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/serve/http/json_text.hpp>
@@ -50,26 +51,6 @@ core::Result<std::int64_t> number_in(const Call& call, std::string_view name,
   return core::fail(ErrorCode::kInvalidArgument, "{}: expected a number of bytes", shown);
 }
 
-/// RFC 4648, padded or not; none where it is not that.
-std::optional<std::string> text_of_base64(std::string_view text) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  while (text.ends_with('=')) text.remove_suffix(1);
-  std::string made;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const std::size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
-    bits = (bits << 6) | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    made.push_back(static_cast<char>((bits >> count) & 0xff));
-  }
-  return count < 6 ? std::optional(made) : std::nullopt;
-}
-
 /// Upload-Metadata: names, each with its value in base64, between commas.
 core::Result<Params> metadata_of(const Call& call) {
   const std::string all = field_of(call, "upload-metadata");
@@ -86,7 +67,7 @@ core::Result<Params> metadata_of(const Call& call) {
     while (part.ends_with(' ')) part.remove_suffix(1);
     const std::size_t space = part.find(' ');
     const auto value =
-        text_of_base64(space == std::string_view::npos ? "" : part.substr(space + 1));
+        core::from_base64(space == std::string_view::npos ? "" : part.substr(space + 1));
     if (part.empty() || !value) return refuse();
     if (!said.emplace(part.substr(0, space), *value).second) return refuse();
   }

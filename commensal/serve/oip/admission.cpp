@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <openssl/evp.h>
-
 #include <algorithm>
+#include <commensal/base/core/base64.hpp>
 #include <commensal/serve/oip/admission.hpp>
 
 namespace commensal::oip {
@@ -26,26 +25,12 @@ std::optional<std::string_view> after_scheme(std::string_view authorization,
   return authorization.substr(scheme.size());
 }
 
-/// RFC 4648, with its padding; none where it is not that.
-std::optional<std::string> from_base64(std::string_view text) {
-  if (text.empty() || text.size() % 4 != 0 || text.size() > limits::kHttpHeaderBytesMax)
-    return std::nullopt;
-  std::string made(text.size() / 4 * 3, '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(made.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
-  if (size < 0) return std::nullopt;
-  const std::size_t padding = text.size() - std::min(text.find_last_not_of('=') + 1, text.size());
-  made.resize(static_cast<std::size_t>(size) - std::min<std::size_t>(padding, 2));
-  return made;
-}
-
 /// "Bearer TOKEN", or "Basic" of NAME:TOKEN (RFC 7617). Error: kUnauthenticated.
 core::Result<Shown> read(std::string_view authorization, Auth auth) {
   if (const auto token = after_scheme(authorization, "bearer "))
     return Shown{std::string(*token), ""};
   if (const auto basic = after_scheme(authorization, "basic ")) {
-    const auto text = from_base64(*basic);
+    const auto text = core::from_base64(*basic);
     const std::size_t colon = text ? text->find(':') : std::string::npos;
     if (colon != std::string::npos) return Shown{text->substr(colon + 1), text->substr(0, colon)};
     return core::fail(ErrorCode::kUnauthenticated, "Basic is followed by NAME:TOKEN in base64");
