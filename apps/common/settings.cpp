@@ -35,14 +35,6 @@ std::string plain_value(const CLI::Option& option, const std::string& key) {
   return option.get_flag_value(key, "");
 }
 
-void add_commands(const CLI::App& app, std::vector<const CLI::App*>& commands) {
-  for (const CLI::App* inner : app.get_subcommands({})) {
-    if (inner->get_group().empty()) continue;
-    commands.push_back(inner);
-    add_commands(*inner, commands);
-  }
-}
-
 /// The command of a section, or the first of those that a section of clients is for.
 Result<const CLI::App*> command_of(const std::string& section, const CLI::App& root) {
   std::vector<const CLI::App*> commands;

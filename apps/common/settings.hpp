@@ -24,6 +24,17 @@ SettingsPlaces usual_places();
 /// The name of a command below its program: "provider status".
 std::string path_of(const CLI::App& command);
 
+/// Adds the commands below `app` that are shown, each before those below it. App: CLI::App, const
+/// or not.
+template <class App>
+void add_commands(App& app, std::vector<App*>& commands) {
+  for (App* inner : app.get_subcommands({})) {
+    if (inner->get_group().empty()) continue;
+    commands.push_back(inner);
+    add_commands(*inner, commands);
+  }
+}
+
 /// The options of a command that a file can set: those with a long name that it shows.
 std::vector<const CLI::Option*> settable(const CLI::App& command);
 std::string long_name(const CLI::Option& option);

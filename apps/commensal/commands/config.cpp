@@ -124,14 +124,6 @@ Json json_of(const Shown& shown) {
   return row;
 }
 
-void add_commands(CLI::App& app, std::vector<CLI::App*>& commands) {
-  for (CLI::App* inner : app.get_subcommands({})) {
-    if (inner->get_group().empty()) continue;
-    commands.push_back(inner);
-    add_commands(*inner, commands);
-  }
-}
-
 /// The command that was named, with its flags behind it; without one all that there are.
 Result<std::vector<CLI::App*>> commands_of(const ConfigArguments& options) {
   std::vector<CLI::App*> commands;
