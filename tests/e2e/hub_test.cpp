@@ -97,10 +97,17 @@ TEST_F(Hub, WhatIsNoneIsAnsweredInOneLine) {
       file("lie.md", "---\ncommensal:\n  picture: {input: photo}\n---\nA model of photographs.\n");
   EXPECT_THAT(complaint({"push", kModel, "--card", lie}, alice_),
               HasSubstr("no input 'photo', but 'image'"));
+  // The fault: the version whose card was refused was there, and served.
+  EXPECT_THAT(complaint({"models", "alice/digits", "--card"}, alice_), HasSubstr("unknown model"));
+  ask({"push", kModel}, alice_);
   const std::string broken = file("broken.md", "---\ntags: [a\n---\n");
   EXPECT_THAT(complaint({"push", kModel, "--card", broken}, alice_), HasSubstr("no YAML"));
   EXPECT_THAT(complaint({"models", "alice/digits", "--card"}, alice_), HasSubstr("has no card"));
-  ask({"push", kModel, "--card", kCard}, alice_);
+  EXPECT_THAT(ask({"push", kModel, "--card", kCard}, alice_), HasSubstr("card    new\n"));
+  EXPECT_THAT(ask({"push", kModel, "--card", kCard}, alice_), HasSubstr("card    unchanged\n"));
+  const std::string other = file("other.md", "Another text.\n");
+  EXPECT_THAT(ask({"push", kModel, "--card", other}, alice_), HasSubstr("card    replaced\n"));
+  EXPECT_EQ(ask_json({"push", kModel, "--card", kCard}, alice_)["card"], "replaced");
   const std::string text = file("cat.jpg", "this is no picture");
   EXPECT_THAT(complaint({"infer", "alice/digits", text}, alice_),
               HasSubstr("neither JPEG nor PNG nor PGM nor PPM"));

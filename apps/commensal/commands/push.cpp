@@ -6,14 +6,17 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/limits_cards.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/model_card.hpp>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 namespace commensal::apps {
 namespace {
 
 using core::Result;
+using Json = nlohmann::ordered_json;
 
 struct PushArguments {
   std::string file;
@@ -56,30 +59,69 @@ Result<void> configure(client::Client& client, const client::ModelInfo& model,
   return client.set_alias(options.alias, model.name);
 }
 
-/// The card, if one is named, once it is one: before anything is sent.
-Result<std::string> read_card(const std::string& file) {
-  if (file.empty()) return std::string();
-  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(file, limits::kCardBytesMax));
+std::vector<gateway::ModelPort> ports_of(const graph::Graph& graph,
+                                         const std::vector<graph::ValueId>& ids) {
+  std::vector<gateway::ModelPort> ports;
+  for (const graph::ValueId id : ids) {
+    const graph::ValueInfo& value = graph.values[static_cast<std::size_t>(id)];
+    ports.push_back({value.name, value.declared});
+  }
+  return ports;
+}
+
+/// The card, if one is named. Whether it is one, and fits the model, is looked at as the gateway
+/// does, before anything is sent: no version is to be served that its owner's card was meant for
+/// and does not fit.
+Result<std::string> read_card(const PushArguments& options, core::ByteView model) {
+  if (options.card.empty()) return std::string();
+  COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.card, limits::kCardBytesMax));
   std::string source(core::as_text(bytes));
-  const auto card = gateway::parse_card(source);
-  if (!card) return refused(file, card.error());
+  auto card = gateway::parse_card(source);
+  if (!card) return refused(options.card, card.error());
+  const auto graph = graph::onnx::import_bytes(model, nullptr);  // which ends before the bytes do
+  if (!graph) return refused(options.file, graph.error());
+  gateway::ModelVersion version;
+  version.inputs = ports_of(**graph, (*graph)->inputs);
+  version.outputs = ports_of(**graph, (*graph)->outputs);
+  const auto fits = gateway::fit_card(*card, version);
+  if (!fits) return refused(options.card, fits.error());
   return source;
 }
 
-/// All that is said of a version once it is there.
-Result<void> describe(client::Client& client, const client::ModelInfo& model,
-                      const PushArguments& options, const std::string& card) {
-  COMMENSAL_TRY(configure(client, model, options));
-  if (options.card.empty()) return {};
+/// Sets it, if one is named. Returns what became of the one before: "new", "replaced", "unchanged",
+/// or "" where none is named.
+Result<std::string> set_card(client::Client& client, const client::ModelInfo& model,
+                             const PushArguments& options, const std::string& card) {
+  if (options.card.empty()) return std::string();
+  COMMENSAL_ASSIGN(const auto before, client.card(model.name));
   const auto set = client.set_card(model.name, card);
   if (!set) return refused(options.card, set.error());
-  return {};
+  return !before ? "new" : before->source == card ? "unchanged" : "replaced";
+}
+
+/// All that is said of a version once it is there. Returns set_card's.
+Result<std::string> describe(client::Client& client, const client::ModelInfo& model,
+                             const PushArguments& options, const std::string& card) {
+  COMMENSAL_TRY(configure(client, model, options));
+  return set_card(client, model, options, card);
+}
+
+void print_pushed(const client::ModelInfo& model, const std::string& card, bool as_json) {
+  if (as_json) {
+    if (card.empty()) return fmt::print("{}\n", model.json);
+    Json made = Json::parse(model.json, nullptr, false);
+    if (made.is_object()) made["card"] = card;
+    return fmt::print("{}\n", made.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  fmt::print("{} version {}{}\n  sha256  {}\n", model.name, model.version,
+             model.is_private ? " (private)" : "", core::to_hex(model.content));
+  if (!card.empty()) fmt::print("  card    {}\n", card);
 }
 
 Result<int> push(const PushArguments& options) {
-  COMMENSAL_ASSIGN(const std::string card, read_card(options.card));
   COMMENSAL_ASSIGN(const auto file,
                    core::MappedFile::open(options.file, limits::kHttpBodyBytesMax));
+  COMMENSAL_ASSIGN(const std::string card, read_card(options, file->bytes()));
   client::PushRequest request;
   request.bytes = file->bytes();
   request.is_private = options.is_private;
@@ -101,18 +143,14 @@ Result<int> push(const PushArguments& options) {
   progress.clear();
   if (!pushed) return refused(options.file, pushed.error());
   const client::ModelInfo& model = *pushed;
-  if (const auto described = describe(client, model, options, card); !described) {
+  const auto described = describe(client, model, options, card);
+  if (!described) {
     core::Error error = described.error();
     error.message +=
         fmt::format("; {} version {} is there, and served without that", model.name, model.version);
     return tl::unexpected(std::move(error));
   }
-  if (options.json) {
-    fmt::print("{}\n", model.json);
-  } else {
-    fmt::print("{} version {}{}\n  sha256  {}\n", model.name, model.version,
-               model.is_private ? " (private)" : "", core::to_hex(model.content));
-  }
+  print_pushed(model, *described, options.json);
   return 0;
 }
 
