@@ -44,6 +44,20 @@ class Hub(WithSystem):
         for mine, other in zip(ours, theirs):
             self.assertAlmostEqual(mine[2], other[2], 12)
 
+    def test_rows_as_the_command_line_has_them(self):
+        letters = list("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/=")
+        model = self.client.push(LETTERS, "letters", card=(
+            f"---\ncommensal:\n  labels: {json.dumps(letters)}\n  output:\n    name: logits\n"
+            "    softmax: true\n    top_k: 4\n---\n"))
+        said = self.files({"letter": np.array([3, 5, 64], np.int64),
+                           "state": np.zeros((3, 160), np.float32)})
+        answer = model.infer({name: np.load(file) for name, file in said.items()})
+        inputs = [part for name, file in said.items() for part in ("--input", f"{name}={file}")]
+        shown = json.loads(self.system.run("infer", "letters", *inputs, "--json",
+                                           token=self.token))
+        self.assertEqual([len(row) for row in answer.rows()], [4, 4, 4])
+        self.assert_same(answer.rows(), shown["outputs"]["logits"]["top"])
+
     def test_a_card_of_the_version_before_is_left_out(self):
         self.client.push(DIGITS, "changed", card=self.card())
         model = self.client.push(LETTERS, "changed")
