@@ -84,6 +84,11 @@ constexpr Command kTable[] = {
      "commensal rollout alice/step --state y=x --input x=x.npy --privacy-class medical\n"
      "commensal rollout alice/step --state y=x --noise none --audit-probability 1 --json",
      declare_rollout},
+    {"train", kConsumers, "train a model here",
+     "Train a model on this machine: the same bits on every one",
+     "commensal train digits.yaml\n"
+     "commensal train digits.yaml --threads 2 --svg loss.svg --export trained.onnx",
+     declare_train},
     {"providers", kConsumers, "who computes",
      "List the providers of a gateway: address, name, answers, stake, state, privacy classes",
      "commensal providers\n"
@@ -246,11 +251,6 @@ constexpr Command kTable[] = {
      "commensal run faces.onnx --input crowd.jpg --image-resize pad --image-mean 127 --json\n"
      "commensal run model.onnx --input x=x.npy --backend ref --hash",
      declare_run},
-    {"train", kEverybody, "train a model here",
-     "Train a model on this machine: the same bits on every one",
-     "commensal train digits.yaml\n"
-     "commensal train digits.yaml --threads 2 --svg loss.svg --export trained.onnx",
-     declare_train},
     {"inspect", kEverybody, "look into a model", "Show what a model asks for, gives and is made of",
      "commensal inspect model.onnx\n"
      "commensal inspect model.onnx --nodes\n"

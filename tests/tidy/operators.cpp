@@ -17,7 +17,8 @@ bool is_product(string_view path) {
 }
 
 /// Recurrent operators have attributes whose values are called as operators are; a model, and
-/// a case that is measured, is written by the names that its file has; so are gradients.
+/// a case that is measured, is written by the names that its file has; so are gradients and a step
+/// of training.
 bool asks_the_table(string_view path) {
   return !path.starts_with("commensal/lab/network_writer") &&
          !path.starts_with("commensal/lab/bench/operators/") &&
@@ -27,6 +28,7 @@ bool asks_the_table(string_view path) {
          !path.starts_with("commensal/lab/super_resolution") &&
          !path.starts_with("commensal/lab/hostile/models") &&
          !path.starts_with("commensal/compute/grad/") &&
+         !path.starts_with("commensal/compute/train/") &&
          !path.starts_with("commensal/verify/arbiter/") &&
          !path.starts_with("commensal/compute/kernels/ref/recurrent");
 }

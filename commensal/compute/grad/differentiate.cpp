@@ -18,7 +18,7 @@ using tensor::TensorType;
 Rule rule_of(const kernels::Operator& op) {
   if (!op.domain.empty()) return nullptr;
   const auto at = std::ranges::lower_bound(kGradients, op.name, {}, &GradientRow::name);
-  return at != std::end(kGradients) && at->name == op.name ? at->rule : nullptr;
+  return at != std::end(kGradients) && !(op.name < at->name) ? at->rule : nullptr;
 }
 
 namespace {
