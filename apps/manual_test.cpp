@@ -82,7 +82,8 @@ TEST_F(Told, APageHasOptionsExamplesVariablesAndSubcommands) {
     const auto at = std::ranges::find(pages, name, &ManualPage::name);
     return at == pages.end() ? std::string() : at->text;
   };
-  EXPECT_THAT(text_of("commensal"), HasSubstr(".SS Operators, auditors, arbiters\n.TP\n.BR commensal\\-gateway (1)"));
+  EXPECT_THAT(text_of("commensal"),
+              HasSubstr(".SS Operators, auditors, arbiters\n.TP\n.BR commensal\\-gateway (1)"));
   EXPECT_THAT(text_of("commensal-gateway"), HasSubstr(".B \\-\\-http"));
   EXPECT_THAT(text_of("commensal-gateway"), HasSubstr("Variable: COMMENSAL_DB"));
   EXPECT_THAT(text_of("commensal-provider"), HasSubstr(".SS commensal provider status"));
