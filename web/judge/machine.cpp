@@ -3,6 +3,8 @@
 #include <commensal/base/core/pages.hpp>
 #include <commensal/compute/graph/onnx/external.hpp>
 #include <commensal/compute/graph/pack_folder.hpp>
+#include <commensal/compute/kernels/cpu/blocked/plan.hpp>
+#include <commensal/compute/kernels/cpu/blocked/weights.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +43,9 @@ ThreadPool::Burst::~Burst() = default;
 void ThreadPool::run_each(std::int64_t count, const std::function<void(std::int64_t)>& task) {
   for (std::int64_t i = 0; i < count; ++i) task(i);
 }
+
+std::optional<cpu::BlockedConvPlan> cpu::plan_blocked_conv(const Call&) { return std::nullopt; }
+std::optional<cpu::ConvWay> cpu::way_of(const shape_inference::Conv&) { return std::nullopt; }
 
 }  // namespace kernels
 
