@@ -150,6 +150,11 @@ class Transport:
         raise self.error_of(response)
 
     def error_of(self, response: Response) -> CommensalError:
+        error = self._kind_of(response)
+        error.status = response.status
+        return error
+
+    def _kind_of(self, response: Response) -> CommensalError:
         said, code = f"status {response.status}", ""
         try:
             found = json.loads(response.body)

@@ -19,6 +19,7 @@ from .errors import (BadAnswer, Busy, CommensalError, GatewayUnreachable, NotFou
 WHOLE_BYTES_MAX = 8 << 20  # what goes in one request
 _PART_BYTES = 4 << 20
 _PATIENCE_S = 60.0  # for a gateway that takes nothing
+_FINAL = (400, 403, 413, 422)  # what would be refused again; after others the gateway keeps it
 _TUS = {"Tus-Resumable": "1.0.0"}
 
 
@@ -86,10 +87,13 @@ class _Upload:
         try:
             self._send_all()
             made = self._transport.call("POST", self._target + "/push", headers=_TUS).json()
-        except (RequestRefused, NotFound, BadAnswer):
-            self._forget()
+        except NotFound:
             raise
         except CommensalError as error:
+            is_changed = isinstance(error, RequestRefused) and error.status is None  # our own
+            if is_changed or error.status in _FINAL:
+                self._forget()
+                raise
             error.add_note(f"what was sent of '{self._path}' is kept for a day: the same push() "
                            "goes on with it")
             raise

@@ -8,7 +8,9 @@ __all__ = ["CommensalError", "GatewayUnreachable", "GatewayUntrusted", "TokenRej
 
 
 class CommensalError(Exception):
-    """Any error of this package."""
+    """Any error of this package; `status` is that of the gateway's answer which says so, if any."""
+
+    status: int | None = None
 
 
 class GatewayUnreachable(CommensalError):

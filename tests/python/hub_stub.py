@@ -22,7 +22,7 @@ class Hub:
         self.models, self.uploads, self.asked = {}, {}, []
         self.break_after = None  # so many parts; then it hangs up, once
         self.listed = None  # in place of the list of uploads
-        self.has_uploads, self.refuses_push, self.refuses_card = True, False, False
+        self.has_uploads, self.refuses_push, self.refuses_card = True, 0, False  # a status
         self.logits = np.arange(10, dtype="<f4")[None]
         self.datatype, self.others = "FP32", {}  # of logits; further outputs by name
         self.seen = None  # the last input
@@ -144,7 +144,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         said, length, data = hub.uploads[target]
         if path != target:
             if hub.refuses_push:
-                return self.refuse(400, "not an ONNX model")
+                return self.refuse(hub.refuses_push, "not an ONNX model")
             assert len(data) == length
             hub.models[said["model"]] = sha256(data).hexdigest()
             return self.say(201, hub.info(said["model"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cards, explore, names for answers, uploads that break off: against a gateway that is none."""
+"""Cards, explore, names for answers: against a gateway that is none."""
 import asyncio
 import os
 import pathlib
@@ -10,7 +10,6 @@ from unittest import mock
 
 import commensal
 import numpy as np
-from commensal import _uploads
 from commensal._pictures import CardPicture, Picture, card_tensor, picture_tensor
 from hub_stub import Server
 from system import clean_environment
@@ -295,82 +294,6 @@ class Explore(WithStub):
     def test_words_are_no_query(self):
         self.client.explore("a&task=b c", count=1)
         self.assertIn("query=a%26task%3Db%20c", self.hub.asked[-1][1])
-
-
-class Uploads(WithStub):
-    def setUp(self):
-        super().setUp()
-        self.file = self.folder / "large.onnx"
-        self.data = np.random.default_rng(3).bytes(9 << 20)
-        self.file.write_bytes(self.data)
-
-    def test_go_in_parts(self):
-        model = self.client.push(self.file, private=True, allow=["0x01", "0x02"])
-        self.assertEqual(model.name, "alice/large")
-        said, length, data = next(iter(self.hub.uploads.values()))
-        self.assertEqual((length, data), (len(self.data), self.data))
-        self.assertEqual({k: said[k] for k in ("model", "private", "allow")},
-                         {"model": "alice/large", "private": "1", "allow": "0x01,0x02"})
-        self.assertEqual(len(self.hub.parts()), 3)
-
-    def test_a_connection_that_is_lost_costs_what_was_on_its_way(self):
-        self.hub.break_after = 1
-        self.client.push(self.file)
-        self.assertEqual(next(iter(self.hub.uploads.values()))[2], self.data)
-        self.assertEqual(len(self.hub.parts()), 4)
-
-    def test_what_broke_off_goes_on_later(self):
-        self.hub.break_after = 1
-        with mock.patch.object(_uploads, "_PATIENCE_S", 0.0):
-            with self.assertRaises(commensal.GatewayUnreachable) as caught:
-                self.client.push(self.file)
-        self.assertIn("the same push() goes on", caught.exception.__notes__[0])
-        commensal.client.login(self.url, "t").push(self.file)
-        self.assertEqual(len(self.hub.uploads), 1)
-        self.assertEqual(next(iter(self.hub.uploads.values()))[2], self.data)
-
-    def test_what_the_gateway_has_ended_begins_anew(self):
-        self.hub.break_after = 1
-        with mock.patch.object(_uploads, "_PATIENCE_S", 0.0):
-            with self.assertRaises(commensal.GatewayUnreachable):
-                self.client.push(self.file)
-        self.hub.uploads.clear()
-        self.client.push(self.file)
-        self.assertEqual(next(iter(self.hub.uploads.values()))[2], self.data)
-
-    def test_other_contents_or_another_audience_are_another_upload(self):
-        self.hub.break_after = 1
-        with mock.patch.object(_uploads, "_PATIENCE_S", 0.0):
-            with self.assertRaises(commensal.GatewayUnreachable):
-                self.client.push(self.file)
-        with self.assertRaises(commensal.RequestRefused):
-            self.client.push(self.file, card="nonesuch.md")
-        for said in ({"private": True}, {"private": True, "allow": ["0x01"]},
-                     {"privacy_class": "medical"}):
-            before = len(self.hub.uploads)
-            self.client.push(self.file, **said)
-            self.assertEqual(len(self.hub.uploads), before + 1, said)
-        self.file.write_bytes(self.data[::-1])
-        self.client.push(self.file)
-        self.assertEqual(len(self.hub.uploads), 5)
-        self.assertLess(len(next(iter(self.hub.uploads.values()))[2]), len(self.data))
-
-    def test_what_is_refused_is_not_kept(self):
-        self.hub.refuses_push = True
-        with self.assertRaisesRegex(commensal.RequestRefused, "not an ONNX model"):
-            self.client.push(self.file)
-        self.assertEqual(self.hub.uploads, {})
-
-    def test_a_gateway_without_uploads_gets_it_whole(self):
-        self.hub.has_uploads = False
-        self.client.push(self.file)
-        self.assertIn(("PUT", "/v1/models/alice/large"), self.hub.asked)
-
-    def test_a_list_that_makes_no_sense_is_refused(self):
-        for bad in ([], {"uploads": 5}, {"uploads": ["x"]}):
-            self.hub.listed = bad
-            with self.assertRaises(commensal.BadAnswer, msg=bad):
-                self.client.push(self.file)
 
 
 class Asyncio(WithStub):
