@@ -6,6 +6,8 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_uploads.hpp>
 #include <commensal/base/crypto/sha256.hpp>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include <tests/http/raw_client.hpp>
@@ -38,19 +40,52 @@ std::string metadata(const std::string& model, core::ByteView file, const std::s
          base64(core::to_hex(crypto::sha256(file))) + more + "\r\n";
 }
 
+/// As a field of protobuf.
+void append_field(core::Bytes& bytes, std::uint64_t number, const core::Bytes& value) {
+  const auto varint = [&](std::uint64_t one) {
+    for (; one >= 128; one >>= 7) bytes.push_back(static_cast<std::uint8_t>(one | 128));
+    bytes.push_back(static_cast<std::uint8_t>(one));
+  };
+  varint(number << 3 | 2);
+  varint(value.size());
+  bytes.insert(bytes.end(), value.begin(), value.end());
+}
+
 /// digits_model(), and so much behind it that no reader looks at.
 core::Bytes large_model(std::size_t more) {
-  core::Bytes bytes = digits_model();
-  const auto varint = [&](std::uint64_t value) {
-    for (; value >= 128; value >>= 7) bytes.push_back(static_cast<std::uint8_t>(value | 128));
-    bytes.push_back(static_cast<std::uint8_t>(value));
-  };
-  varint(1000 << 3 | 2);  // a field of bytes that nobody knows
-  varint(more);
-  core::Bytes rest(more);
+  core::Bytes bytes = digits_model(), rest(more);
   core::CounterRng(1).fill(rest);
-  bytes.insert(bytes.end(), rest.begin(), rest.end());
+  append_field(bytes, 1000, rest);  // that nobody knows
   return bytes;
+}
+
+/// One whose graph has another node, of more inputs than are accepted.
+core::Bytes model_out_of_bounds() {
+  const core::Bytes digits = digits_model();
+  core::Bytes node, made;
+  for (int i = 0; i <= limits::kNodeInputsMax; ++i) append_field(node, 1, {'x'});
+  std::size_t at = 0;
+  const auto varint = [&] {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      value |= std::uint64_t{digits.at(at)} % 128 << shift;
+      if (digits[at++] < 128) break;
+    }
+    return value;
+  };
+  while (at < digits.size()) {
+    const std::size_t begin = at;
+    const std::uint64_t tag = varint(), number = varint();  // all fields have one
+    if (tag % 8 == 2) at += number;
+    if (tag != (7 << 3 | 2)) {
+      made.insert(made.end(), digits.data() + begin, digits.data() + at);
+      continue;
+    }
+    core::Bytes graph(digits.data() + at - number, digits.data() + at);
+    append_field(graph, 1, node);
+    append_field(made, 7, graph);
+  }
+  return made;
 }
 
 class HttpUpload : public ::testing::Test {
@@ -226,6 +261,36 @@ TEST_F(HttpUpload, WhatIsNotWhatWasAnnouncedOrNoModelIsNoVersion) {
   EXPECT_EQ(ask("POST " + at + "/push", kTus, world_.alice).status, 400);
   EXPECT_FALSE(world_.client(world_.alice).model("alice/up"));
   EXPECT_EQ(Json::parse(ask("GET /v1/uploads", "", world_.alice).body)["uploads"].size(), 0u);
+}
+
+// The fault: a file that never fits could be staged again and again, which takes seconds each time.
+TEST_F(HttpUpload, WhatHasMoreThanAModelMayHaveIsGivenUp) {
+  const core::Bytes file = model_out_of_bounds();
+  const std::string at = begin(file).headers.at("location");
+  ASSERT_EQ(patch(at, 0, file, world_.alice).status, 204);
+  const RawResponse refused = ask("POST " + at + "/push", kTus, world_.alice);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_THAT(refused.body, HasSubstr("inputs or outputs"));
+  EXPECT_EQ(ask("POST " + at + "/push", kTus, world_.alice).status, 404);
+  EXPECT_EQ(Json::parse(ask("GET /v1/uploads", "", world_.alice).body)["uploads"].size(), 0u);
+}
+
+// What a disk refuses may have room later, but is not staged at once again.
+TEST_F(HttpUpload, WhatFailsForAPassingReasonIsPushedLater) {
+  const core::Bytes file = large_model(10);
+  const std::string at = begin(file).headers.at("location");
+  ASSERT_EQ(patch(at, 0, file, world_.alice).status, 204);
+  const core::Path models = world_.folder() / "gateway/models";
+  std::filesystem::remove_all(models);
+  { std::ofstream(models) << "no folder can be there"; }
+  EXPECT_EQ(ask("POST " + at + "/push", kTus, world_.alice).status, 500);
+  std::filesystem::remove(models);
+  const RawResponse soon = ask("POST " + at + "/push", kTus, world_.alice);
+  EXPECT_EQ(soon.status, 429);
+  EXPECT_THAT(soon.body, HasSubstr("failed a moment ago"));
+  EXPECT_EQ(offset(at), file.size());
+  world_.clock().leap_ms(limits::kUploadRetryMs);
+  EXPECT_EQ(ask("POST " + at + "/push", kTus, world_.alice).status, 201);
 }
 
 // A client that was cut off goes on from there; the gateway's bytes are not sent again.

@@ -83,6 +83,7 @@ class World {
   void hold_loop();
   void free_loop();
 
+  const core::Path& folder() const { return folder_; }
   GatedStore& store() { return store_; }
   LeapingClock& clock() { return clock_; }
   std::int64_t bytes_held() const { return gateway_->quotas().memory().held(); }

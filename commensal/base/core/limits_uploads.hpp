@@ -10,6 +10,7 @@ namespace commensal::limits {
 inline constexpr std::size_t kUploadsMax = 8;                     // unfinished, of one account
 inline constexpr std::int64_t kUploadPieceBytesMax = 8 << 20;     // of one request
 inline constexpr std::int64_t kUploadMsMax = 86'400'000;          // then an unfinished one ends
+inline constexpr std::int64_t kUploadRetryMs = 10'000;            // after a push that failed
 inline constexpr std::size_t kUploadMetadataBytesMax = 32 << 10;  // what is said of one
 // A file that no model has stays that long at least: for what was under way.
 inline constexpr std::int64_t kDroppedFileMs = 3'600'000;

@@ -48,7 +48,9 @@ core::Result<void> ModelFolder::keep(const core::Digest& content, core::ByteView
   if (error)
     return core::fail(ErrorCode::kDataLoss, "cannot create the folder of models: {}",
                       error.message());
-  return core::write_file_atomically(path, bytes, kOwnersModel);
+  const auto written = core::write_file_atomically(path, bytes, kOwnersModel);
+  if (!written) return core::fail(ErrorCode::kDataLoss, "{}", written.error().message);
+  return {};
 }
 
 bool ModelFolder::retire(const core::Digest& content) const {

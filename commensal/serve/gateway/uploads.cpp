@@ -27,15 +27,19 @@ constexpr std::size_t kIdBytes = 16;
 /// Bytes are set aside, and no version: its model may have as many as are kept by now, which
 /// begin_push() looks at.
 constexpr const char* kNoModel = "";
+constexpr std::int64_t kRetryNs = limits::kUploadRetryMs * 1'000'000;
+constexpr std::int64_t kNsOfSecond = 1'000'000'000;
 
 core::Bytes id_bytes(const std::string& id) {
   const core::ByteView view = core::as_bytes(id);
   return {view.begin(), view.end()};
 }
 
+/// The last part of the path, an upload's id: its sender is not to see our folders.
 tl::unexpected<core::Error> disk_failure(const core::Path& path, std::string_view what) {
-  return fail(ErrorCode::kDataLoss, "cannot {} '{}': {}", what, path.string(),
-              std::strerror(errno));
+  const int number = errno;
+  return fail(ErrorCode::kDataLoss, "cannot {} upload '{}': {}", what, path.filename().string(),
+              std::strerror(number));
 }
 
 Result<void> write_whole(int fd, std::int64_t at, core::ByteView bytes, const core::Path& path) {
@@ -49,9 +53,10 @@ Result<void> write_whole(int fd, std::int64_t at, core::ByteView bytes, const co
   return {};
 }
 
-Result<void> sync_folder(const core::Path& folder) {
-  const core::Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!opened.valid() || ::fsync(opened.get()) != 0) return disk_failure(folder, "sync");
+Result<void> sync_folder_of(const core::Path& file) {
+  const core::Descriptor opened(
+      ::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.valid() || ::fsync(opened.get()) != 0) return disk_failure(file, "sync");
   return {};
 }
 
@@ -197,30 +202,47 @@ Result<void> Uploads::write(const core::Path& file, std::int64_t offset, core::B
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error) fs::permissions(folder, fs::perms::owner_all, error);
-  if (error) return fail(ErrorCode::kDataLoss, "'{}': {}", folder.string(), error.message());
+  const std::string id = file.filename().string();
+  if (error) return fail(ErrorCode::kDataLoss, "upload '{}': {}", id, error.message());
   const core::Descriptor opened(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kOwnersFile));
   struct stat status {};
   if (!opened.valid() || ::fstat(opened.get(), &status) != 0) return disk_failure(file, "open");
   if (status.st_size < offset) {
-    return fail(ErrorCode::kDataLoss, "'{}' has {} bytes, expected {}", file.string(),
+    return fail(ErrorCode::kDataLoss, "upload '{}' has {} bytes here, expected {}", id,
                 status.st_size, offset);
   }
   // What a kill has left beyond what was acknowledged.
   if (::ftruncate(opened.get(), offset) != 0) return disk_failure(file, "cut");
   COMMENSAL_TRY(write_whole(opened.get(), offset, bytes, file));
   if (::fsync(opened.get()) != 0) return disk_failure(file, "sync");
-  return offset == 0 ? sync_folder(folder) : Result<void>{};
+  return offset == 0 ? sync_folder_of(file) : Result<void>{};
 }
 
 Result<Upload> Uploads::end_piece(const Upload& upload, std::int64_t bytes,
                                   const Result<void>& written) {
   Kept& kept = uploads_.at(upload.id);
   kept.is_busy = false;
-  COMMENSAL_TRY(written);
+  if (!written) {
+    COMMENSAL_TRY(note_loss(kept));
+    return tl::unexpected(written.error());
+  }
   Upload longer = kept.upload;
   longer.received += bytes;
   COMMENSAL_TRY(keep(longer));
   return kept.upload = std::move(longer);
+}
+
+/// Of a file that the disk, or somebody, has cut or removed, what is left counts as received.
+Result<void> Uploads::note_loss(Kept& kept) {
+  std::error_code error;
+  const auto size = fs::file_size(path_of(kept.upload.id), error);
+  if (error && error != std::errc::no_such_file_or_directory) return {};  // nobody can say
+  Upload shorter = kept.upload;
+  shorter.received = std::min(shorter.received, error ? 0 : static_cast<std::int64_t>(size));
+  if (shorter.received == kept.upload.received) return {};
+  COMMENSAL_TRY(keep(shorter));
+  kept.upload = std::move(shorter);
+  return {};
 }
 
 Result<Upload> Uploads::begin_push(const Account& owner, const std::string& id) {
@@ -230,6 +252,12 @@ Result<Upload> Uploads::begin_push(const Account& owner, const std::string& id) 
     return fail(ErrorCode::kFailedPrecondition, "{} of {} bytes have come: send the others first",
                 upload.received, upload.bytes);
   }
+  const std::int64_t left_ns = kept->retry_ns - clock_.monotonic_ns();
+  if (left_ns > 0) {
+    return fail(ErrorCode::kResourceExhausted,
+                "the last push of upload '{}' has failed a moment ago: again in {} s", id,
+                left_ns / kNsOfSecond + 1);
+  }
   // Its bytes count already; others may have become versions since it began.
   COMMENSAL_TRY(hub_.reserve(owner, upload.model, 0));
   kept->is_busy = true;
@@ -238,7 +266,7 @@ Result<Upload> Uploads::begin_push(const Account& owner, const std::string& id) 
 
 Result<void> Uploads::check(const core::Path& file, const Upload& upload) {
   if (const std::int64_t size = size_of(file); size != upload.bytes) {
-    return fail(ErrorCode::kDataLoss, "'{}' has {} bytes, expected {}", file.string(), size,
+    return fail(ErrorCode::kDataLoss, "upload '{}' has {} bytes here, expected {}", upload.id, size,
                 upload.bytes);
   }
   if (check_model_file(file, upload.content)) return {};
@@ -248,8 +276,11 @@ Result<void> Uploads::check(const core::Path& file, const Upload& upload) {
 }
 
 Result<void> Uploads::end_push(const Upload& upload, bool is_over) {
-  uploads_.at(upload.id).is_busy = false;
-  return is_over ? remove(upload.id) : Result<void>{};
+  Kept& kept = uploads_.at(upload.id);
+  kept.is_busy = false;
+  if (is_over) return remove(upload.id);
+  kept.retry_ns = clock_.monotonic_ns() + kRetryNs;
+  return note_loss(kept);
 }
 
 Result<void> Uploads::drop(const std::string& owner, const std::string& id) {

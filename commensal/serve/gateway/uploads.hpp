@@ -81,18 +81,21 @@ class Uploads {
   /// Durable when it returns. Error: kDataLoss.
   static core::Result<void> write(const core::Path& file, std::int64_t offset,
                                   core::ByteView bytes);
-  /// What there is now. Durable when it returns. Errors: `written`'s, the store's.
+  /// What there is now. Durable when it returns. Errors: `written`'s, the store's; what the file
+  /// has lost is then to be sent anew.
   core::Result<Upload> end_piece(const Upload& upload, std::int64_t bytes,
                                  const core::Result<void>& written);
 
   /// For who makes a version of it: all of it is there, and nobody else changes it until
-  /// end_push(). Errors: kNotFound, kFailedPrecondition (not whole, somebody is at it), reserve's
-  /// (a model more than its owner may have).
+  /// end_push(). Errors: kNotFound, kFailedPrecondition (not whole, somebody is at it),
+  /// kResourceExhausted (it failed a moment ago: staging takes seconds of a thread that all share),
+  /// reserve's (a model more than its owner may have).
   core::Result<Upload> begin_push(const Account& owner, const std::string& id);
   /// Whether the file is what was announced: any thread, long. Errors: kInvalidArgument (another
   /// SHA-256), kDataLoss.
   static core::Result<void> check(const core::Path& file, const Upload& upload);
-  /// It goes where it has become a version, or never will; else it can be pushed again.
+  /// It goes where it has become a version, or never will; else it can be pushed again,
+  /// limits::kUploadRetryMs later. What its file has lost is to be sent anew.
   core::Result<void> end_push(const Upload& upload, bool is_over);
 
   /// Errors: kNotFound, kFailedPrecondition (somebody is at it).
@@ -108,9 +111,11 @@ class Uploads {
   struct Kept {
     Upload upload;
     bool is_busy = false;
+    std::int64_t retry_ns = 0;  // of the monotonic clock: no push before
   };
   core::Result<Kept*> free_of(const std::string& owner, const std::string& id);
   core::Result<void> keep(const Upload& upload);
+  core::Result<void> note_loss(Kept& kept);
   core::Result<void> remove(const std::string& id);
   core::Result<void> sweep() const;
   void release(const Upload& upload);

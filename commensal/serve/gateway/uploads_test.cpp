@@ -17,6 +17,7 @@ namespace {
 using core::ErrorCode;
 using store::testing::Fault;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 core::Bytes bytes_of(std::uint64_t seed, std::size_t size) {
   core::Bytes bytes(size);
@@ -153,10 +154,37 @@ TEST_F(UploadsOf, WhoseFileIsLostBeginsAgain) {
   const Upload upload = *create(bytes);
   ASSERT_TRUE(life_->send(upload, 0, core::ByteView(bytes).first(50)));
   std::filesystem::remove(uploads().path_of(upload.id));
-  EXPECT_EQ(life_->send(upload, 50, core::ByteView(bytes).subspan(50)).error().code,
-            ErrorCode::kDataLoss);
+  const auto lost = life_->send(upload, 50, core::ByteView(bytes).subspan(50));
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kDataLoss);
+  EXPECT_THAT(lost.error().message, HasSubstr("upload '" + upload.id + "' has 0 bytes"));
+  EXPECT_THAT(lost.error().message, Not(HasSubstr("/")));
+  EXPECT_EQ(uploads().find("alice", upload.id)->received, 0);
   live();
   EXPECT_EQ(uploads().find("alice", upload.id)->received, 0);
+  ASSERT_TRUE(life_->send(upload, 0, bytes));
+  // Likewise of one that is whole, which a push finds out.
+  const Upload pushed = *uploads().begin_push(alice_, upload.id);
+  std::filesystem::resize_file(uploads().path_of(upload.id), 70);
+  const auto checked = Uploads::check(uploads().path_of(upload.id), pushed);
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message, HasSubstr("upload '" + upload.id + "' has 70 bytes"));
+  EXPECT_THAT(checked.error().message, Not(HasSubstr("/")));
+  ASSERT_TRUE(uploads().end_push(pushed, false));
+  EXPECT_EQ(uploads().find("alice", upload.id)->received, 70);
+  EXPECT_EQ(uploads().begin_push(alice_, upload.id).error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_TRUE(life_->send(upload, 70, core::ByteView(bytes).subspan(70))->is_whole());
+}
+
+TEST_F(UploadsOf, WhoseWriteFailsNameNoFolder) {
+  const core::Bytes bytes = bytes_of(2, 10);
+  const Upload upload = *create(bytes);
+  std::filesystem::create_directories(uploads().path_of(upload.id));  // no file can be there
+  const auto sent = life_->send(upload, 0, bytes);
+  ASSERT_FALSE(sent);
+  EXPECT_THAT(sent.error().message, HasSubstr("cannot open upload '" + upload.id + "'"));
+  EXPECT_THAT(sent.error().message, Not(HasSubstr("/")));
+  std::filesystem::remove(uploads().path_of(upload.id));
   EXPECT_TRUE(life_->send(upload, 0, bytes));
 }
 
@@ -205,6 +233,13 @@ TEST_F(UploadsOf, AnotherHashThanAnnouncedIsFoundOut) {
   EXPECT_EQ(uploads().drop("alice", upload.id).error().code, ErrorCode::kFailedPrecondition);
   EXPECT_EQ(uploads().begin_push(alice_, upload.id).error().code, ErrorCode::kFailedPrecondition);
   ASSERT_TRUE(uploads().end_push(pushed, false));
+  const auto soon = uploads().begin_push(alice_, upload.id);
+  ASSERT_FALSE(soon);
+  EXPECT_EQ(soon.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(soon.error().message, HasSubstr("failed a moment ago"));
+  clock_.advance_ms(limits::kUploadRetryMs - 1);
+  EXPECT_FALSE(uploads().begin_push(alice_, upload.id));
+  clock_.advance_ms(1);
   ASSERT_TRUE(uploads().end_push(*uploads().begin_push(alice_, upload.id), true));
   EXPECT_EQ(files(), 0u);
 }

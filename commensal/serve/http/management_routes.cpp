@@ -31,23 +31,21 @@ void push_model(const Services& services, CallPtr call, Reply reply) {
   const std::string& name = call->params.at("model");
   const auto allowed = gateway::ModelHub::check_push(call->account, name, *options);
   if (!allowed) return reply(error_response(allowed.error()));
-  services.turns->post(call->line,
-                       [&services, call, reply = std::move(reply), options = *std::move(options)] {
-                         gateway::ModelHub& hub = services.gateway.hub();
-                         const std::string& model = call->params.at("model");
-                         const auto bytes = static_cast<std::int64_t>(call->body.size());
-                         const auto room = hub.reserve(call->account, model, bytes);
-                         if (!room) return reply(error_response(room.error()));
-                         const auto stage = [&hub, call] {
-                           auto file = hub.stage(call->body);
-                           call->body.clear();
-                           return file;
-                         };
-                         const auto done = [&hub, call, bytes](const core::Result<ModelVersion>&) {
-                           hub.release(call->account, bytes);
-                         };
-                         push_file(services, call, reply, {model, options, stage, done});
-                       });
+  services.turns->post(call->line, [&services, call, reply = std::move(reply),
+                                    options = *std::move(options)] {
+    gateway::ModelHub& hub = services.gateway.hub();
+    const std::string& model = call->params.at("model");
+    const auto bytes = static_cast<std::int64_t>(call->body.size());
+    const auto room = hub.reserve(call->account, model, bytes);
+    if (!room) return reply(error_response(room.error()));
+    const auto stage = [&hub, call] {
+      auto file = hub.stage(call->body);
+      call->body.clear();
+      return file;
+    };
+    const auto done = [&hub, call, bytes](const auto&, bool) { hub.release(call->account, bytes); };
+    push_file(services, call, reply, {model, options, stage, done});
+  });
 }
 
 /// ?after=NAME: those behind it, as many as models_json() takes. Written off the loop.

@@ -21,7 +21,7 @@ void register_file(const Services& services, const CallPtr& call, const Reply& r
   Gateway& gateway = services.gateway;
   if (!file) {
     if (core::is_disk_full(file.error())) gateway.report(file.error());
-    pushed.done(tl::unexpected(file.error()));
+    pushed.done(tl::unexpected(file.error()), false);
     return reply(error_response(file.error()));
   }
   auto version = oip::as_act<gateway::ModelVersion>(
@@ -31,7 +31,7 @@ void register_file(const Services& services, const CallPtr& call, const Reply& r
     const auto dropped = gateway.hub().drop(call->account, *file);
     if (!dropped) gateway.report(dropped.error());
   }
-  pushed.done(version);
+  pushed.done(version, true);
   reply_model(services, call, reply, std::move(version), kCreated);
 }
 

@@ -23,8 +23,8 @@ struct PushedFile {
   gateway::PushOptions options;
   /// ModelHub::stage of its bytes, off the loop; may take seconds.
   std::function<core::Result<gateway::ModelFile>()> stage;
-  /// On the loop, before the reply: the room is no longer needed.
-  std::function<void(const core::Result<gateway::ModelVersion>&)> done;
+  /// On the loop, before the reply: the room is no longer needed. `is_staged`: stage() went well.
+  std::function<void(const core::Result<gateway::ModelVersion>&, bool is_staged)> done;
 };
 /// Replies with 201 and the version, or why not. On the loop.
 void push_file(const Services& services, const CallPtr& call, const Reply& reply, PushedFile file);

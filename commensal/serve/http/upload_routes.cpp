@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models' files in pieces, as tus 1.0 has it (tus.io): core, creation, expiration, termination.
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <commensal/base/core/base64.hpp>
 #include <commensal/base/core/disk_full.hpp>
@@ -215,12 +214,14 @@ void take_piece(const Services& services, CallPtr call, Reply reply) {
   });
 }
 
-/// What would fail again goes.
-bool is_over(const core::Result<gateway::ModelVersion>& pushed) {
+/// What would fail again goes: a file has bounds that it never comes to fit, while those of an
+/// account or a model, which count once it is staged, may have room later.
+bool is_over(const core::Result<gateway::ModelVersion>& pushed, bool is_staged) {
   if (pushed) return true;
   using enum ErrorCode;
-  constexpr std::array kPassing = {kDataLoss, kResourceExhausted, kUnavailable, kInternal};
-  return std::ranges::find(kPassing, pushed.error().code) == kPassing.end();
+  const ErrorCode code = pushed.error().code;
+  if (code == kDataLoss || code == kInternal || core::is_disk_full(pushed.error())) return false;
+  return !is_staged || (code != kResourceExhausted && code != kUnavailable);
 }
 
 void push_whole(const Services& services, const CallPtr& call, const Reply& reply) {
@@ -232,11 +233,13 @@ void push_whole(const Services& services, const CallPtr& call, const Reply& repl
       [&gateway, upload,
        path = gateway.uploads().path_of(upload.id)]() -> core::Result<gateway::ModelFile> {
     COMMENSAL_TRY(gateway::Uploads::check(path, upload));
-    COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(path));
-    return gateway.hub().stage(file->bytes());
+    const auto file = core::MappedFile::open(path);
+    if (!file) return core::fail(ErrorCode::kDataLoss, "upload '{}' cannot be read", upload.id);
+    return gateway.hub().stage((*file)->bytes());
   };
-  const auto done = [&gateway, upload](const core::Result<gateway::ModelVersion>& pushed) {
-    const auto ended = gateway.uploads().end_push(upload, is_over(pushed));
+  const auto done = [&gateway, upload](const core::Result<gateway::ModelVersion>& pushed,
+                                       bool is_staged) {
+    const auto ended = gateway.uploads().end_push(upload, is_over(pushed, is_staged));
     if (!ended) gateway.report(ended.error());
   };
   push_file(services, call, reply, {upload.model, upload.options(), stage, done});
