@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/backup.md, as it stands there: its commands copy a gateway that is at work, and what is
 restored elsewhere has the same accounts, receipts, models and money."""
+import hashlib
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ import unittest
 
 import commensal
 import numpy as np
+from commensal._uploads import metadata
 from postgres import PROGRAMS, Postgres
 from system import DIGITS, IMAGES, ROOT, System, clean_environment
 
@@ -44,10 +46,22 @@ class Backup(unittest.TestCase):
         client = self.login()
         self.system.wait_for_provider(client)
         self.model = client.push(DIGITS)
+        self.begin_upload(client)
         self.images = np.load(IMAGES)
         self.answers = [self.model.infer(self.images[i:i + 1]) for i in range(5)]
         self.answers.append(self.model.infer(np.resize(self.images, (9000, 1, 8, 8))))  # a file
         self.key, self.before = self.system.key, self.what_is_there(client)
+
+    def begin_upload(self, client):
+        """One of which a part has come."""
+        data = DIGITS.read_bytes()
+        tus = {"Tus-Resumable": "1.0.0"}
+        made = client._transport.call("POST", "/v1/uploads", headers={
+            **tus, "Upload-Length": str(len(data)), "Upload-Metadata":
+            metadata("alice/begun", hashlib.sha256(data).hexdigest(), {})})
+        upload = made.json()["upload"]
+        client._transport.call("PATCH", f"/v1/uploads/{upload}", data[:1000], {
+            **tus, "Upload-Offset": "0", "Content-Type": "application/offset+octet-stream"})
 
     def login(self):
         client = commensal.client.login(self.system.url, self.token)
@@ -58,7 +72,8 @@ class Backup(unittest.TestCase):
         """Of what does not change by itself, as those say who may see it."""
         accounts = self.system.run("account", "list", "--json")
         models = [(m["name"], m["version"], m["sha256"]) for m in client.models()]
-        return accounts, models
+        uploads = client._transport.call("GET", "/v1/uploads").json()["uploads"]
+        return accounts, models, uploads
 
     def copy(self, lines, **environment):
         """While it is at work."""
@@ -84,7 +99,7 @@ class Backup(unittest.TestCase):
         names = {pathlib.PurePath(name).parts[0] for name in listed if name != "./"}
         for name in names:  # nothing is in it that the page does not name
             self.assertTrue(f"`{name}`" in PAGE, name)
-        self.assertLessEqual({"key", "operator.token", "models", "openings"}, names)
+        self.assertLessEqual({"key", "operator.token", "models", "openings", "uploads"}, names)
         for name in ("key", "operator.token"):
             mode = (self.folder / "restored" / name).stat().st_mode
             self.assertEqual(stat.S_IMODE(mode), 0o600, name)
@@ -130,6 +145,7 @@ class Backup(unittest.TestCase):
         self.check_secrets()
         self.check_restored(database=server.url("restored"))
 
+    @unittest.skipUnless(shutil.which("sqlite3"), "needs sqlite3")
     def test_a_copy_without_its_key_is_refused(self):
         """A gateway of another key would sign for receipts that are not its own."""
         self.start()
