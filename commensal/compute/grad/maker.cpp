@@ -18,24 +18,27 @@ kernels::Attributes attributes_of(std::initializer_list<kernels::Attributes::Nam
 }
 
 Maker::Maker(graph::Graph graph, graph::optimise::Known known)
-    : graph_(std::move(graph)), known_(std::move(known)), zeros_(limits::kStandInBytesMax) {
-  known_.types.resize(graph_.values.size());
+    : graph_(std::move(graph)),
+      types_(known.types.begin(), known.types.end()),
+      constants_(std::move(known.constants)),
+      zeros_(limits::kStandInBytesMax) {
+  types_.resize(graph_.values.size());
 }
 
 std::optional<TensorType> Maker::known_type(ValueId id) const {
-  return id == kAbsent ? std::nullopt : known_.types[static_cast<std::size_t>(id)];
+  return id == kAbsent ? std::nullopt : types_[static_cast<std::size_t>(id)];
 }
 
 const TensorType& Maker::type(ValueId id) const {
   static const TensorType kNothing{DType::kFloat32, {}};  // after an error
   if (id == kAbsent) return kNothing;
-  const auto& known = known_.types[static_cast<std::size_t>(id)];
+  const auto& known = types_[static_cast<std::size_t>(id)];
   return known ? *known : kNothing;
 }
 
 const Tensor* Maker::constant(ValueId id) const {
-  const auto found = known_.constants.find(id);
-  return found == known_.constants.end() ? nullptr : &found->second;
+  const auto found = constants_.find(id);
+  return found == constants_.end() ? nullptr : &found->second;
 }
 
 std::optional<Dims> Maker::integers(ValueId id) const {
@@ -61,7 +64,7 @@ core::Result<void> Maker::state() const {
 ValueId Maker::fresh(std::string_view prefix, const TensorType& type) {
   const auto id = static_cast<ValueId>(graph_.values.size());
   graph_.values.push_back({fmt::format("{}_{}", prefix, id), {}});
-  known_.types.emplace_back(type);
+  types_.emplace_back(type);
   return id;
 }
 
@@ -79,7 +82,7 @@ Value Maker::input(std::string name, const TensorType& type) {
 
 Value Maker::constant(Tensor made) {
   const ValueId id = fresh("grad_constant", made.type());
-  known_.constants.emplace(id, made);
+  constants_.emplace(id, made);
   graph_.initialisers.emplace(id, std::move(made));
   return value(id);
 }
@@ -169,7 +172,7 @@ void Maker::infer(graph::Node& node) {
     return fail({types.error().code,
                  fmt::format("its gradient's {}: {}", node.op->name, types.error().message)});
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    known_.types[static_cast<std::size_t>(node.outputs[i])] = (*types)[i];
+    types_[static_cast<std::size_t>(node.outputs[i])] = (*types)[i];
   }
 }
 

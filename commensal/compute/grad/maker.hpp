@@ -4,6 +4,7 @@
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/tensor/stand_in.hpp>
+#include <deque>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -49,6 +50,7 @@ class Maker {
   Value value(ValueId id) { return {this, id}; }
   /// None where it is not known.
   std::optional<tensor::TensorType> known_type(ValueId id) const;
+  /// Good as long as the maker, whatever is added.
   const tensor::TensorType& type(ValueId id) const;
   /// Null where its elements are not known ahead.
   const tensor::Tensor* constant(ValueId id) const;
@@ -78,7 +80,9 @@ class Maker {
   void infer(graph::Node& node);
 
   graph::Graph graph_;
-  graph::optimise::Known known_;
+  /// Values are added while others' types are read: references stay good.
+  std::deque<std::optional<tensor::TensorType>> types_;  // by ValueId
+  std::map<ValueId, tensor::Tensor> constants_;
   std::map<Dims, ValueId> lists_;
   std::map<std::pair<double, tensor::DType>, ValueId> numbers_;
   std::optional<core::Error> error_;

@@ -28,10 +28,10 @@ Value back_through(const Normal& normal, Value g, const Dims& axes) {
   return (steady - normal.values * mean(g * normal.values, axes, true)) * normal.factor;
 }
 
-/// [C] beside [N, C, D...].
+/// [C] beside [N, C, D...]; [1] beside [N].
 Value along_channels(Value parameter, int rank) {
   Dims dims(static_cast<std::size_t>(rank), 1);
-  dims[1] = parameter.type().shape.elements();
+  if (rank > 1) dims[1] = parameter.type().shape.elements();
   return reshape(parameter, dims);
 }
 
