@@ -43,7 +43,11 @@ void pow(Step& step) {
   if (!is_plain_broadcast(step)) return;
   const Value x = step.x(0), exponent = cast(step.x(1), x.type().dtype);
   step.give(0, [&] {
-    return step.dy() * (exponent * step.maker().add("Pow", {x, exponent - 1.0}));
+    // x^0 is 1 everywhere, at 0 too, where 0 * 0^-1 would be no number.
+    const Value nothing = step.maker().number(0, x.type().dtype);
+    const Value is_flat = step.maker().add("Equal", {exponent, nothing});
+    const Value slope = exponent * step.maker().add("Pow", {x, exponent - 1.0});
+    return step.dy() * select(is_flat, nothing, slope);
   });
   step.give(1, [&] {  // of a base that is not positive: none
     const Value logarithm = select(greater(x, 0.0), apply("Log", x), 0.0);
@@ -72,8 +76,17 @@ void extreme(Step& step) {
 
 void prelu(Step& step) {
   const Value below = less(step.x(), 0.0);
-  step.give(0, [&] { return select(below, step.dy() * step.x(1), step.dy()); });
-  step.give(1, [&] { return select(below, step.dy() * step.x(), 0.0); });
+  Value slope = step.x(1);
+  if (step.opset() < 7 && slope.type().shape.elements() != 1) {  // one a channel: axis 1
+    Dims dims(static_cast<std::size_t>(step.x().rank() - 1), 1);
+    dims[0] = slope.dim(0);
+    slope = grad::reshape(slope, dims);
+  }
+  step.give(0, [&] { return select(below, step.dy() * slope, step.dy()); });
+  step.give(1, [&] {
+    const Value each = select(below, step.dy() * step.x(), 0.0);
+    return grad::reshape(sum_to(each, slope.dims()), step.x(1).dims());
+  });
 }
 
 void clip(Step& step) {

@@ -12,7 +12,7 @@ TEST(Maker, TypesStayGoodWhenValuesAreAdded) {
   graph::testing::GraphMaker graph;
   const ValueId x = graph.input({2, 3});
   Maker maker(graph.graph(), {});
-  const Value first = maker.constant(Tensor::of<float>({2}, {1.0f, 2.0f}));
+  const Value first = maker.constant(Tensor::of<float>({2}, std::vector<float>{1, 2}));
   const tensor::TensorType& type = first.type();
   for (int i = 0; i < 1000; ++i) maker.input("more", type);
   EXPECT_EQ(&type, &first.type());
@@ -31,6 +31,60 @@ TEST(EqualityGradients, OfBatchNormalizationOfOneAxis) {
            },
            true, 5e-5});
   }
+}
+
+/// The gradient of a graph with one input by its rules, of these elements.
+core::Result<std::vector<double>> gradient_of(Case& written, ValueId output,
+                                              const std::vector<double>& at) {
+  COMMENSAL_TRY(written.finish({output}));
+  COMMENSAL_ASSIGN(const auto graph, with_gradients(written.graph(), written.wanted()));
+  COMMENSAL_ASSIGN(auto session, graph::Session::create(graph, {.backend = graph::Backend::kRef}));
+  const std::vector<Tensor> inputs = {Tensor::of<double>(written.inputs()[0].shape(), at)};
+  COMMENSAL_ASSIGN(const auto made, session.run(inputs));
+  const auto all = made[1].data<double>();
+  return std::vector<double>(all.begin(), all.end());
+}
+
+TEST(EqualityGradients, OfReductionsThatCopy) {
+  for (const char* const name : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceL1", "ReduceL2",
+                                 "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"}) {
+    check({name, [&](Case& c) {
+             const ValueId x = c.in({2, 3}, 0.5f, 2);
+             return std::vector{c.op(name, {x}, with({{"noop_with_empty_axes", integer(1)}}))};
+           }});
+  }
+}
+
+TEST(EqualityGradients, OfPReluOfOneSlopeAChannel) {
+  check({"PRelu of opset 6", [](Case& c) {
+           const ValueId x = c.in({2, 3, 3, 3});
+           return std::vector{c.op("PRelu", {x, c.in({3})}, {}, 6)};
+         }});
+}
+
+TEST(Gradients, AreFiniteWhereOneIs) {
+  Case power(1, Case::Form::kWide);
+  const auto flat = gradient_of(power, power.op("Pow", {power.in({2}), power.number(0)}), {0, 3});
+  ASSERT_TRUE(flat) << flat.error().message;
+  EXPECT_EQ(*flat, (std::vector<double>{0, 0}));
+  Case length(1, Case::Form::kWide);
+  const ValueId x = length.in({2, 2});
+  const auto zero =
+      gradient_of(length, length.op("ReduceL2", {x, length.integers({1}, {1})}), {0, 0, 3, 4});
+  ASSERT_TRUE(zero) << zero.error().message;
+  EXPECT_EQ((*zero)[0], 0);
+  EXPECT_EQ((*zero)[1], 0);
+  EXPECT_NEAR((*zero)[3] / (*zero)[2], 4.0 / 3, 1e-12);
+}
+
+TEST(Gradients, OfSecondOutputsAreRefused) {
+  Case c(1, Case::Form::kNarrow);
+  const ValueId x = c.in({2, 3});
+  const auto outputs = c.ops("LayerNormalization", {x, c.fixed({3})}, 2);
+  ASSERT_TRUE(c.finish({outputs[0], outputs[1]}));
+  const auto made = with_gradients(c.graph(), c.wanted());
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, ::testing::HasSubstr("its output 1 has no gradient"));
 }
 
 }  // namespace

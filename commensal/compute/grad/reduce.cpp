@@ -17,13 +17,19 @@ class Reduced {
       axes = given.value_or(Dims());
     }
     const auto rank = static_cast<std::int64_t>(dims_.size());
-    if (axes.empty() && step.integer("noop_with_empty_axes", 0) == 0) axes = range(0, rank);
+    copies_ = axes.empty() && step.integer("noop_with_empty_axes", 0) != 0;
+    if (axes.empty() && !copies_) axes = range(0, rank);
     for (const std::int64_t axis : axes) axes_.push_back(axis < 0 ? axis + rank : axis);
     std::ranges::sort(axes_);
     for (const std::int64_t axis : axes_) {
       count_ *= dims_[static_cast<std::size_t>(axis)];
       dims_[static_cast<std::size_t>(axis)] = 1;
     }
+  }
+  /// Whatever it is named, with noop_with_empty_axes it gives what it takes: done then.
+  bool copies(Step& step) const {
+    if (copies_) step.give(0, step.dy());
+    return copies_;
   }
   Value beside(Value reduced) const { return reshape(reduced, dims_); }
   const Dims& axes() const { return axes_; }
@@ -32,23 +38,27 @@ class Reduced {
  private:
   Dims dims_, axes_;
   std::int64_t count_ = 1;
+  bool copies_ = false;
 };
 
 }  // namespace
 
 void reduce_sum(Step& step) {
   const Reduced reduced(step);
+  if (reduced.copies(step)) return;
   step.give(0, expand(reduced.beside(step.dy()), step.x().dims()));
 }
 
 void reduce_mean(Step& step) {
   const Reduced reduced(step);
+  if (reduced.copies(step)) return;
   step.give(0, expand(reduced.beside(step.dy() / reduced.count()), step.x().dims()));
 }
 
 /// What ties shares equally.
 void reduce_extreme(Step& step) {
   const Reduced reduced(step);
+  if (reduced.copies(step)) return;
   const Value is_it = step.maker().add("Equal", {step.x(), reduced.beside(step.y())});
   const Value ones = grad::cast(is_it, step.x().type().dtype);
   step.give(0, ones * (reduced.beside(step.dy()) / sum(ones, reduced.axes(), true)));
@@ -56,26 +66,33 @@ void reduce_extreme(Step& step) {
 
 void reduce_l1(Step& step) {
   const Reduced reduced(step);
+  if (reduced.copies(step)) return;
   step.give(0, apply("Sign", step.x()) * reduced.beside(step.dy()));
 }
 
 void reduce_l2(Step& step) {
   const Reduced reduced(step);
-  step.give(0, step.x() * reduced.beside(step.dy() / step.y()));
+  if (reduced.copies(step)) return;
+  // Of zeros: none, as Abs has it.
+  const Value each = select(greater(step.y(), 0.0), step.dy() / step.y(), 0.0);
+  step.give(0, step.x() * reduced.beside(each));
 }
 
 void reduce_sum_square(Step& step) {
   const Reduced reduced(step);
+  if (reduced.copies(step)) return;
   step.give(0, step.x() * reduced.beside(step.dy() * 2.0));
 }
 
 void reduce_log_sum(Step& step) {
   const Reduced reduced(step);
+  if (reduced.copies(step)) return;
   step.give(0, expand(reduced.beside(step.dy() / apply("Exp", step.y())), step.x().dims()));
 }
 
 void reduce_log_sum_exp(Step& step) {
   const Reduced reduced(step);
+  if (reduced.copies(step)) return;
   step.give(0, apply("Exp", step.x() - reduced.beside(step.y())) * reduced.beside(step.dy()));
 }
 
