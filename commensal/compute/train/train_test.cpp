@@ -128,6 +128,18 @@ TEST(Training, ALossThatIsNotFiniteLeavesTheCheckpoint) {
   EXPECT_LE(read->step, trainer->done());
 }
 
+TEST(Training, WeightsThatAreNotFiniteAreNotExported) {
+  const SmallTraining training(
+      "data: {x: {file: x.npy, scale: 1e9}, target: y.npy}\noptimiser: {kind: sgd, rate: 1e38}\n");
+  auto trainer = trainer_of(training);
+  ASSERT_TRUE(trainer) << trainer.error().message;
+  ASSERT_EQ(run(*trainer, 1), "");
+  const auto kept = trainer->save();
+  ASSERT_FALSE(kept);
+  EXPECT_THAT(kept.error().message, ::testing::HasSubstr("is not finite after step 1"));
+  EXPECT_FALSE(trainer->exported());
+}
+
 TEST(Training, CheckpointsThatDoNotFitAreRefused) {
   const std::string settings = std::string(kAdam) + "checkpoint: {file: at.ckpt, every: 2}\n";
   const SmallTraining training(settings);

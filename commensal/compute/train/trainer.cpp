@@ -4,6 +4,7 @@
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
+#include <commensal/compute/tensor/float16.hpp>
 #include <commensal/compute/train/trainer.hpp>
 #include <filesystem>
 
@@ -134,6 +135,12 @@ bool is_finite(const Tensor& tensor) {
   };
   if (tensor.dtype() == DType::kFloat32) return all(tensor.data<float>());
   if (tensor.dtype() == DType::kFloat64) return all(tensor.data<double>());
+  const auto narrow = [](auto values) {
+    return std::ranges::all_of(values,
+                               [](auto value) { return std::isfinite(tensor::to_float(value)); });
+  };
+  if (tensor.dtype() == DType::kFloat16) return narrow(tensor.data<tensor::Float16>());
+  if (tensor.dtype() == DType::kBfloat16) return narrow(tensor.data<tensor::Bfloat16>());
   return true;
 }
 
@@ -220,15 +227,15 @@ Result<void> Trainer::check_finite() const {
   for (const Checkpoint::Entry& entry : state_.state) {
     if (is_finite(entry.value)) continue;
     return fail(ErrorCode::kFailedPrecondition,
-                "'{}' is not finite after step {}: the checkpoint is left as it was", entry.name,
-                state_.step);
+                "'{}' is not finite after step {}: what was written before is left as it was",
+                entry.name, state_.step);
   }
   return {};
 }
 
 Result<void> Trainer::save() const {
-  if (plan_.checkpoint.empty()) return {};
   COMMENSAL_TRY(check_finite());
+  if (plan_.checkpoint.empty()) return {};
   return core::write_file_atomically(plan_.checkpoint, encode(state_));
 }
 
@@ -240,6 +247,7 @@ core::Digest Trainer::weights_digest() const {
 }
 
 Result<core::Bytes> Trainer::exported() const {
+  COMMENSAL_TRY(check_finite());
   COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(plan_.model));
   const auto end = state_.state.begin() + static_cast<std::ptrdiff_t>(weights_);
   return with_weights(file->bytes(), {state_.state.begin(), end});

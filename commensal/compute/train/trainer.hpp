@@ -27,7 +27,7 @@ class Trainer {
   /// Errors: kFailedPrecondition (the loss is not finite; weights are not when a checkpoint is to
   /// be written: what there was stays), those of a run and of a write.
   core::Result<void> step();
-  /// Writes a checkpoint now, if the plan has one.
+  /// Writes a checkpoint now, if the plan has one; weights that are not finite are an error always.
   core::Result<void> save() const;
 
   /// Whose the state is: numerics version, model, data, all settings but how many steps, unless the
@@ -37,7 +37,7 @@ class Trainer {
   core::Digest weights_digest() const;
   const std::vector<Checkpoint::Entry>& state() const { return state_.state; }
   std::size_t weights() const { return weights_; }  // how many of the state are
-  /// The model's file with these weights in the place of its own.
+  /// The model's file with these weights, which must be finite, in the place of its own.
   core::Result<core::Bytes> exported() const;
 
  private:
