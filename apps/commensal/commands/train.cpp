@@ -8,6 +8,7 @@
 #include <commensal/base/chart/panels.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/compute/train/trainer.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -86,10 +87,22 @@ void print_end(const train::Trainer& trainer, const train::Plan& plan) {
     fmt::print("kept in  {}, for more steps\n", plan.checkpoint.string());
 }
 
+Result<void> check_folder(const char* option, const std::string& file) {
+  std::error_code ignored;
+  const core::Path folder = core::Path(file).parent_path();
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return {};
+  return core::fail(core::ErrorCode::kNotFound,
+                    "{} is '{}', expected a file in a folder that is there", option, file);
+}
+
 Result<int> run_training(const TrainArguments& options) {
   COMMENSAL_ASSIGN(const train::Plan plan, train::read_plan(options.plan));
   COMMENSAL_TRY(options.backend.check());
+  COMMENSAL_TRY(check_folder("--export", options.exported));
+  COMMENSAL_TRY(check_folder("--svg", options.svg));
   COMMENSAL_ASSIGN(auto trainer, train::Trainer::create(plan, options.backend.session()));
+  // What would fail at the end is told before the first step.
+  if (!options.exported.empty()) COMMENSAL_TRY(trainer.exported());
   if (!options.json) {
     fmt::print("{}: {} weights, steps {} to {} of {} samples\n", plan.model.string(),
                trainer.weights(), std::min(trainer.done() + 1, plan.steps), plan.steps, plan.batch);

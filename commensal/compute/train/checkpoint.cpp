@@ -118,6 +118,8 @@ Result<Checkpoint> decode(core::ByteView bytes) {
   const std::int64_t losses = reader.number();
   if (losses != made.step)
     return fail(ErrorCode::kDataLoss, "it has {} losses of {} steps", losses, made.step);
+  if (losses < 0 || static_cast<std::uint64_t>(losses) > body.size() / sizeof(float))
+    return fail(ErrorCode::kDataLoss, "the checkpoint's parts do not fit");
   const auto all = reader.take(losses * static_cast<std::int64_t>(sizeof(float)));
   if (reader.is_short() || !reader.is_at_end())
     return fail(ErrorCode::kDataLoss, "the checkpoint's parts do not fit");

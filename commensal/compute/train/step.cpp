@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/compute/grad/differentiate.hpp>
 #include <commensal/compute/grad/maker.hpp>
+#include <commensal/compute/graph/place_of.hpp>
 #include <commensal/compute/train/optimiser.hpp>
 #include <commensal/compute/train/step.hpp>
 #include <set>
@@ -105,6 +106,11 @@ Result<Step> with_update(const WithLoss& model, const StepRequest& request) {
   const auto loss = std::ranges::find_if(
       gradients->outputs, [&](ValueId id) { return gradients->name_of(id) == model.name; });
   const ValueId loss_id = *loss;
+  const TensorType loss_type = maker.type(loss_id);
+  if (loss_type.dtype != DType::kFloat32 && loss_type.dtype != DType::kFloat64) {
+    return fail(ErrorCode::kUnsupported, "the loss is {}, expected float32 or float64",
+                loss_type.text());
+  }
   const Update update = add_update(maker, weights, request);
   COMMENSAL_TRY(maker.state());
   Graph& graph = maker.graph();
@@ -118,11 +124,34 @@ Result<Step> with_update(const WithLoss& model, const StepRequest& request) {
   return step;
 }
 
+/// A Dropout draws by its seed and place alone, in every step the same.
+Result<void> check_dropouts(const Graph& model) {
+  for (const graph::Node& node : model.nodes) {
+    if (!node.op->domain.empty() || node.op->name != "Dropout") continue;
+    bool trains = false;
+    if (node.opset < 7) {
+      COMMENSAL_ASSIGN(const std::int64_t is_test, node.attributes.integer("is_test", 0));
+      trains = is_test == 0;
+    } else if (node.inputs.size() > 2 && node.inputs[2] != graph::kAbsent) {
+      const auto mode = model.initialisers.find(node.inputs[2]);
+      trains = mode == model.initialisers.end() || mode->second.dtype() != DType::kBool ||
+               mode->second.elements() != 1 || mode->second.data<bool>()[0];
+    }
+    if (!trains) continue;
+    return core::in_context(
+        graph::place_of(node),
+        {ErrorCode::kUnsupported,
+         "in training mode it would drop the same elements at every step, expected it off"});
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Step> make_step(const Graph& model, const StepRequest& request) {
   if (request.weights.empty())
     return fail(ErrorCode::kInvalidArgument, "there are no weights to train");
+  COMMENSAL_TRY(check_dropouts(model));
   COMMENSAL_ASSIGN(const WithLoss made, with_loss(model, request));
   return with_update(made, request);
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/io/npy.hpp>
 #include <commensal/compute/train/testing/small_training.hpp>
@@ -166,6 +167,31 @@ TEST(Training, CheckpointsThatDoNotFitAreRefused) {
   EXPECT_THAT(refusal(training), ::testing::HasSubstr("at.ckpt: "));
 }
 
+TEST(Training, ACheckpointBeyondThePlansStepsIsRefused) {
+  const std::string kept = "checkpoint: {file: at.ckpt, every: 2}\n";
+  const SmallTraining training(kept);
+  digest_after(training, 4, {});
+  training.write_plan(kept + "steps: 3\n");
+  EXPECT_THAT(refusal(training), ::testing::HasSubstr("4 steps done, expected at most 'steps'"));
+  training.write_plan(kept + "steps: 4\n");
+  EXPECT_EQ(refusal(training), "accepted");
+}
+
+TEST(Training, MoreLossesThanACheckpointHasRoomForAreRefused) {
+  Checkpoint crafted;
+  crafted.step = 1;
+  crafted.losses = {0.5f};
+  core::Bytes bytes = encode(crafted);
+  const std::size_t body = bytes.size() - 32;  // ..., step, no entries, losses, one loss
+  for (const std::size_t at : {body - 4 - 24, body - 4 - 8}) {
+    for (std::size_t i = 0; i < 8; ++i) bytes[at + i] = i == 7 ? 0x40 : 0;  // 2^62
+  }
+  bytes.resize(body - 4);
+  const auto hash = crypto::sha256(bytes);
+  bytes.insert(bytes.end(), hash.begin(), hash.end());
+  EXPECT_FALSE(decode(bytes));
+}
+
 TEST(Training, DataThatDoesNotFitIsRefused) {
   const SmallTraining training;
   const auto with = [&](const std::string& name, const Tensor& value) {
@@ -199,6 +225,8 @@ TEST(Training, BadSettingsAreRefused) {
   EXPECT_THAT(message("optimiser: {betas: [0.9]}\n"), ::testing::HasSubstr("two numbers"));
   EXPECT_THAT(message("weights: [nothing]\n"), ::testing::HasSubstr("no value 'nothing'"));
   EXPECT_THAT(message("checkpoint: 3\n"), ::testing::HasSubstr("'checkpoint': expected a map"));
+  EXPECT_THAT(message("checkpoint: {file: none/at.ckpt}\n"),
+              ::testing::HasSubstr("expected one in a folder that is there"));
   EXPECT_THAT(message("steps: 3\nsteps: 4\n"), ::testing::HasSubstr("'steps' is there twice"));
   EXPECT_THAT(message("a: [\n"), ::testing::HasSubstr("not YAML"));
   EXPECT_EQ(message("weights: [fc.w, fc.b]\n"), "accepted");

@@ -94,14 +94,19 @@ Result<std::vector<Tensor>> read_data(const Plan& plan, const Graph& model) {
 }
 
 /// Of all that decides the weights after a number of steps.
-core::Digest training_of(const Plan& plan, core::ByteView model, const std::vector<Tensor>& data,
-                         const std::vector<std::string>& weights) {
-  crypto::Sha256 hash = crypto::begin_tagged_hash("commensal training 1");
+core::Digest training_of(const Plan& plan, core::ByteView file, const Graph& model,
+                         const std::vector<Tensor>& data, const std::vector<std::string>& weights) {
+  crypto::Sha256 hash = crypto::begin_tagged_hash("commensal training 2");
   const auto text = [&](const std::string& part) {
     hash.update(core::as_bytes(fmt::format("{}:{}", part.size(), part)));
   };
   text(std::to_string(kernels::kNumericsVersion));
-  hash.update(crypto::sha256(model));
+  hash.update(crypto::sha256(file));
+  for (const auto& [id, value] : model.initialisers) {  // the file may keep them in others
+    text(model.name_of(id));
+    text(value.type().text());
+    hash.update(crypto::sha256(value.bytes()));
+  }
   for (const Tensor& each : data) {
     text(each.type().text());
     hash.update(crypto::sha256(each.bytes()));
@@ -116,6 +121,15 @@ core::Digest training_of(const Plan& plan, core::ByteView model, const std::vect
                    static_cast<int>(s.kind), s.warmup, s.end, counts ? plan.steps : 0, plan.batch,
                    plan.seed));
   return hash.finish();
+}
+
+/// Known before the first step, told before it.
+Result<void> check_folder(const core::Path& file) {
+  std::error_code ignored;
+  const core::Path folder = file.parent_path();
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return {};
+  return fail(ErrorCode::kNotFound,
+              "'checkpoint.file' is {}, expected one in a folder that is there", file.string());
 }
 
 Result<Tensor> zeros(const TensorType& type) {
@@ -152,6 +166,7 @@ float loss_of(const Tensor& loss) {
 }  // namespace
 
 Result<Trainer> Trainer::create(const Plan& plan, const graph::SessionOptions& options) {
+  COMMENSAL_TRY(check_folder(plan.checkpoint));
   COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(plan.model));
   auto imported = graph::onnx::import_file(plan.model);
   if (!imported) return core::in_context(plan.model.string(), imported.error());
@@ -167,7 +182,7 @@ Result<Trainer> Trainer::create(const Plan& plan, const graph::SessionOptions& o
   COMMENSAL_ASSIGN(Step step, make_step(model, request));
   COMMENSAL_ASSIGN(auto session, graph::Session::create(step.graph, options));
   Order order(plan.seed, data[0].shape()[0], plan.batch);
-  const core::Digest training = training_of(plan, file->bytes(), data, request.weights);
+  const core::Digest training = training_of(plan, file->bytes(), model, data, request.weights);
   Trainer made(plan, std::move(step), std::move(session), {std::move(data)}, std::move(order));
   made.state_.training = training;
   made.weights_ = request.weights.size();
@@ -195,6 +210,11 @@ Result<void> Trainer::resume() {
                 "{}: the checkpoint is of another training (its model, data or settings differ): "
                 "remove it, or name another file",
                 place);
+  }
+  if (read->step > plan_.steps) {
+    return fail(ErrorCode::kFailedPrecondition,
+                "{}: the checkpoint has {} steps done, expected at most 'steps', which is {}",
+                place, read->step, plan_.steps);
   }
   bool fits = read->state.size() == state_.state.size();
   for (std::size_t i = 0; fits && i < state_.state.size(); ++i)
