@@ -6,6 +6,7 @@
 
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/compute/io/npy.hpp>
 #include <commensal/compute/train/testing/small_training.hpp>
 #include <commensal/compute/train/trainer.hpp>
@@ -258,6 +259,32 @@ TEST(Training, StepsAreTheFormulas) {
     }
   }
   EXPECT_EQ(trainer->state()[3].value.data<float>()[0], 3.0f);
+}
+
+TEST(Training, StepsThatCannotBeMadeAreRefused) {
+  const auto message = [](const char* op, kernels::Attributes attributes, int opset) {
+    graph::testing::GraphMaker maker;
+    const auto x = maker.input({2, 3});
+    const auto w = maker.floats({3});
+    const auto odd = maker.node(op, {maker.node("Mul", {x, w})}, std::move(attributes), opset);
+    kernels::Attributes flat;
+    flat.set("keepdims", std::int64_t{0});
+    const auto loss = maker.node("ReduceSum", {odd}, flat);
+    maker.output(loss);
+    StepRequest request;
+    request.inputs = {{tensor::DType::kFloat32, {2, 3}}};
+    request.loss.kind = LossKind::kValue;
+    request.loss.output = maker.graph().name_of(loss);
+    request.weights = {maker.graph().name_of(w)};
+    request.steps = 3;
+    const auto made = make_step(maker.graph(), request);
+    return made ? "accepted" : made.error().message;
+  };
+  kernels::Attributes narrow;
+  narrow.set("to", std::int64_t{10});
+  EXPECT_THAT(message("Dropout", {}, 6), ::testing::HasSubstr("the same elements at every step"));
+  EXPECT_EQ(message("Dropout", {}, 13), "accepted");
+  EXPECT_EQ(message("Cast", narrow, 13), "the loss is float16[], expected float32 or float64");
 }
 
 TEST(TrainingData, OrderIsOfTheSeed) {
