@@ -132,8 +132,11 @@ TEST(Training, ALossThatIsNotFiniteLeavesTheCheckpoint) {
 
 TEST(Training, WeightsThatAreNotFiniteAreNotExported) {
   const SmallTraining training(
-      "data: {x: {file: x.npy, scale: 1e9}, target: y.npy}\noptimiser: {kind: sgd, rate: 1e38}\n");
-  auto trainer = trainer_of(training);
+      "data: {x: {file: x.npy, scale: 1e9}, target: y.npy}\noptimiser: {kind: sgd}\n");
+  auto plan = read_plan(training.plan());
+  ASSERT_TRUE(plan) << plan.error().message;
+  plan->optimiser.rate = 1e38;  // more than a file may say
+  auto trainer = Trainer::create(*plan, {});
   ASSERT_TRUE(trainer) << trainer.error().message;
   ASSERT_EQ(run(*trainer, 1), "");
   const auto kept = trainer->save();
