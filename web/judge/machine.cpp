@@ -5,6 +5,7 @@
 #include <commensal/compute/graph/pack_folder.hpp>
 #include <commensal/compute/kernels/cpu/blocked/plan.hpp>
 #include <commensal/compute/kernels/cpu/blocked/weights.hpp>
+#include <commensal/compute/kernels/pack_store.hpp>
 #include <commensal/compute/kernels/thread_pool.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +34,8 @@ namespace kernels {
 std::span<const Isa> available_isas() { return {}; }
 std::string_view name_of(Isa) { return "none"; }
 
+Shares::Shares(std::int64_t count, int) : shares_(1) { shares_.front().end = count; }
+
 struct ThreadPool::State {};
 ThreadPool::ThreadPool(int) {}
 ThreadPool::~ThreadPool() = default;
@@ -48,6 +51,12 @@ std::optional<cpu::BlockedConvPlan> cpu::plan_blocked_conv(const Call&) { return
 std::optional<cpu::ConvWay> cpu::way_of(const shape_inference::Conv&) { return std::nullopt; }
 
 }  // namespace kernels
+
+// Nothing is packed where no fast kernel is.
+std::unique_ptr<kernels::PackStore> graph::PackFolder::store_for(const Node&, const kernels::Call&,
+                                                                 kernels::Isa) const {
+  return nullptr;
+}
 
 namespace graph::onnx {
 

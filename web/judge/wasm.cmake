@@ -18,4 +18,4 @@ set(exports alloc free result result_size load run fmaf fma)
 list(TRANSFORM exports PREPEND ",--export=judge_")
 list(JOIN exports "" exports)
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-mexec-model=reactor -Wl,--gc-sections,--strip-all,--stack-first \
--Wl,-z,stack-size=4194304,--max-memory=2147483648${exports}")
+-Wl,--wrap=fma,-z,stack-size=4194304,--max-memory=2147483648${exports}")

@@ -44,6 +44,8 @@ function rounded(mantissa, exponent, format) {
 
 /** x * y + z, rounded once to nearest, ties to even. */
 export function fma(x, y, z, format) {
+  // A product of numbers is one, whatever binary64 makes of it.
+  if (!Number.isFinite(z) && Number.isFinite(x) && Number.isFinite(y)) return z;
   if (![x, y, z].every(Number.isFinite)) return x * y + z;
   const [a, b, c] = [parts(x), parts(y), parts(z)];
   const product = { mantissa: a.mantissa * b.mantissa, exponent: a.exponent + b.exponent };

@@ -185,7 +185,8 @@ test("bad input is refused in one line", { skip }, async () => {
 
 /** What the program computes: by name the SHA-256 of each output; null where it refuses. */
 function native(folder, names) {
-  const files = names.inputs.map((_, i) => `--input=${folder}/test_data_set_0/input_${i}.pb`);
+  const files = names.inputs.map(
+    (name, i) => `--input=${name}=${folder}/test_data_set_0/input_${i}.pb`);
   try {
     const said = execFileSync(
       APP, ["run", `${folder}/model.onnx`, ...files, "--backend", "ref", "--hash"],
