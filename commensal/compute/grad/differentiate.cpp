@@ -122,7 +122,7 @@ Result<void> go_back(Maker& maker, std::size_t nodes, ValueId loss, Step::Way& w
     if (auto known = check_types(maker, node); !known)
       return core::in_context(place, known.error());
     for (std::size_t o = 1; o < node.outputs.size(); ++o) {
-      if (!step.has_dy(o) || node.op->name == "Split") continue;  // the one whose rule reads them
+      if (!step.has_dy(o) || rule == rules::split) continue;  // the one that reads them
       const std::string what = fmt::format("its output {} has no gradient", o);
       return core::in_context(place, {ErrorCode::kUnsupported, what});
     }

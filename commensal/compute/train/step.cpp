@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <commensal/compute/grad/differentiate.hpp>
 #include <commensal/compute/grad/maker.hpp>
+#include <commensal/compute/grad/rules.hpp>
+#include <commensal/compute/grad/step.hpp>
 #include <commensal/compute/graph/place_of.hpp>
 #include <commensal/compute/train/optimiser.hpp>
 #include <commensal/compute/train/step.hpp>
@@ -127,7 +129,7 @@ Result<Step> with_update(const WithLoss& model, const StepRequest& request) {
 /// A Dropout draws by its seed and place alone, in every step the same.
 Result<void> check_dropouts(const Graph& model) {
   for (const graph::Node& node : model.nodes) {
-    if (!node.op->domain.empty() || node.op->name != "Dropout") continue;
+    if (grad::rule_of(*node.op) != grad::rules::dropout) continue;
     bool trains = false;
     if (node.opset < 7) {
       COMMENSAL_ASSIGN(const std::int64_t is_test, node.attributes.integer("is_test", 0));
