@@ -158,8 +158,8 @@ def main():
         assert bool(look(programs, options, page)[1]) == bad, f"this check errs: {page!r}"
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     texts = [(str(page.relative_to(ROOT)), page.read_text(encoding="utf-8")) for page in pages]
-    folders = ("apps cmake commensal docs examples hosts models proto tests web/judge web/src web/test "
-               "web/verify").split()
+    folders = ("apps cmake commensal docs examples hosts models proto tests web/judge web/src "
+               "web/test web/verify").split()
     names = "\n".join(str(file) for folder in folders for file in (ROOT / folder).rglob("*.*"))
     assert list(lost_files(names, [("", "`core/nonesuch.hpp`")])), "this check errs: files"
     lost = list(lost_files(names, texts))
