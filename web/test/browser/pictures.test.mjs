@@ -74,8 +74,9 @@ async function shown(page, file) {
   const asked = page.waitForRequest((request) => request.url().endsWith("/infer"));
   await page.getByRole("button", { name: "Ask" }).click();
   const [input] = (await asked).postDataJSON().inputs;
-  const rows = page.locator('section[aria-label="output scores"] tbody tr');
-  await rows.first().waitFor();
+  const answer = page.locator('section[aria-label="output scores"]');
+  await answer.locator("tbody tr, pre").first().waitFor(); // what is not ranked is plain numbers
+  const rows = answer.locator("tbody tr");
   const cells = await rows.evaluateAll((all) =>
     all.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );
@@ -109,7 +110,7 @@ for (const [model, [shape, card]] of Object.entries(MODELS)) {
         assert.deepEqual(page.input.shape, pixels.shape, name);
         assert.equal(bits(page.input.data), bits(pixels.data), `${name}: other bits`);
         assert.match(page.note, /as the command line makes it/, name);
-        if (scores.top.length > 0) assert.deepEqual(page.cells, scores.top.map(written), name);
+        assert.deepEqual(page.cells, scores.top.map(written), name);
         sent++;
       }
       const missing = `404 (Not Found) ${system.url}/v1/models/alice/${model}/card`;
@@ -170,7 +171,7 @@ test("rules of a card that no longer fits are left out", async () => {
   const fitting = put("fitting.pgm", pnm(6, 5, 1, noise(30)));
   const { input, cells } = await shown(tab.page, fitting);
   assert.deepEqual(input.data, [...noise(30)], "no mean, no scale");
-  assert.ok(cells.every((row) => row.length === 2 && !row.includes("warm")));
+  assert.deepEqual(cells, [], "one score, which no label names");
   assert.deepEqual(tab.faults, []);
   await tab.close();
 });
