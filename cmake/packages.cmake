@@ -62,7 +62,7 @@ set(CPACK_COMPONENT_PRODUCT_DESCRIPTION "neural networks on busy hardware, prove
 Gateway, provider and command line: consumers ask a gateway, providers
 compute beside their own work, and anybody can compute an answer again
 and compare it to the last bit.")
-set(CPACK_DEBIAN_PRODUCT_PACKAGE_DEPENDS "adduser, ca-certificates, init-system-helpers, passwd")
+set(CPACK_DEBIAN_PRODUCT_PACKAGE_DEPENDS "adduser, ca-certificates, passwd")
 set(CPACK_DEBIAN_PRODUCT_PACKAGE_CONTROL_EXTRA
     "${from}/debian/postinst;${from}/debian/prerm;${from}/debian/postrm;${from}/debian/conffiles")
 
@@ -70,7 +70,8 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "runs ONNX models with the same bits everywhere (library)
 Headers for C and C++, the shared library, and what CMake and pkg-config
 need to find them.")
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${from}/debian-dev/triggers")
 
 set(CPACK_DEBIAN_LABORATORY_PACKAGE_SECTION net)
 set(CPACK_COMPONENT_LABORATORY_DESCRIPTION "attacks, simulations and measurements of commensal
