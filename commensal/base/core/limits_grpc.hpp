@@ -15,6 +15,9 @@ inline constexpr std::int64_t kGrpcAnswerBytesMax = (std::int64_t{1} << 31) - 1;
 // more it is kept out for a while. gRPC takes what one connection calls before anybody is asked.
 inline constexpr double kGrpcRefusedAtOnce = 512;
 inline constexpr double kGrpcRefusedPerSecond = 64;
+// Calls under way of which it is not known whose they are, of one network: with more it is kept out
+// for a while, before anybody is asked.
+inline constexpr std::size_t kGrpcStrangerCallsMax = 1024;
 // Calls that are taken back on connections that stay, of one network: likewise.
 inline constexpr double kGrpcTakenBackAtOnce = 1024;
 inline constexpr double kGrpcTakenBackPerSecond = 128;

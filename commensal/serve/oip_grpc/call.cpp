@@ -47,6 +47,17 @@ bool Hall::take_back(const std::string& network) {
   return taken_back.take(network, services.clock.monotonic_ns());
 }
 
+bool Hall::add_stranger(const std::string& network) {
+  const std::lock_guard lock(mutex);
+  return ++strangers[network] <= limits::kGrpcStrangerCallsMax;
+}
+
+void Hall::forget_stranger(const std::string& network) {
+  const std::lock_guard lock(mutex);
+  const auto found = strangers.find(network);
+  if (--found->second == 0) strangers.erase(found);
+}
+
 Call::Call(std::shared_ptr<Hall> hall, grpc::GenericCallbackServerContext* context)
     : hall_(std::move(hall)),
       context_(context),
@@ -70,6 +81,8 @@ Call* Call::begin(const std::shared_ptr<Hall>& hall, grpc::GenericCallbackServer
     is_stopped = hall->is_stopped;
     hall->calls.emplace(call.get(), call);
   }
+  // gRPC takes whatever comes on a connection, sooner than our loop can say whose it is.
+  if (!hall->add_stranger(call->from_.network)) hall->door->cut_off(call->from_.connection);
   if (is_stopped) {
     call->refuse({core::ErrorCode::kUnavailable, kStops});
   } else if (call->method_ == nullptr) {
@@ -95,7 +108,12 @@ void Call::admit() {
              });
 }
 
+void Call::be_no_stranger() {
+  if (is_stranger_.exchange(false)) hall_->forget_stranger(from_.network);
+}
+
 void Call::on_admitted(const TurnPtr& turn, const core::Result<void>& admitted) {
+  if (turn->asker->has_account) be_no_stranger();
   {
     const std::lock_guard lock(mutex_);
     is_admitting_ = false;
@@ -292,6 +310,7 @@ void Call::look(std::int64_t now_ns) {
 
 void Call::OnDone() {
   left_.request_stop();
+  be_no_stranger();
   {
     const std::lock_guard lock(hall_->mutex);
     hall_->calls.erase(this);

@@ -4,6 +4,7 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <atomic>
 #include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/base/core/rates.hpp>
 #include <commensal/serve/observe/request_tag.hpp>
@@ -27,6 +28,7 @@ struct Hall {
   const std::shared_ptr<rpc::Door> door;
   std::mutex mutex = {};  // guards the rest
   std::map<const Call*, std::weak_ptr<Call>> calls = {};
+  std::map<std::string, std::size_t> strangers = {};  // calls of nobody's yet, by network
   bool is_stopped = false;
   core::Rates<std::string> refused{
       // networks
@@ -39,6 +41,10 @@ struct Hall {
   bool refuse(const std::string& network);
   /// One more call is taken back. Whether that may be.
   bool take_back(const std::string& network);
+  /// One more call is nobody's yet. Whether that may be.
+  bool add_stranger(const std::string& network);
+  /// It is an account's now, or over.
+  void forget_stranger(const std::string& network);
 };
 
 /// Reads a request once it is known whose it is, has it answered, writes the answer; of a stream
@@ -72,6 +78,7 @@ class Call final : public grpc::ServerGenericBidiReactor,
 
   void admit();
   void on_admitted(const TurnPtr& turn, const core::Result<void>& admitted);
+  void be_no_stranger();
   void receive(const TurnPtr& turn, grpc::ByteBuffer message);
   void run(const TurnPtr& turn, grpc::ByteBuffer message, bool is_compressed);
   void answer(const TurnPtr& turn, core::Result<grpc::ByteBuffer> answer);
@@ -88,6 +95,7 @@ class Call final : public grpc::ServerGenericBidiReactor,
   std::string authorization_;
   const observe::RequestTag tag_;  // of all its requests
   std::stop_source left_;
+  std::atomic<bool> is_stranger_ = true;  // to the hall
 
   std::mutex mutex_;  // guards the rest
   std::shared_ptr<Call> self_;
