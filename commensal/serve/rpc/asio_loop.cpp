@@ -1,33 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/cpu_time.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace commensal::rpc {
 namespace {
 
-namespace asio = boost::asio;
+using Task = core::Loop::Task;
+using Time = std::chrono::steady_clock::time_point;
 
-/// An io_context that one thread serves until it is stopped, with or without tasks.
-struct Queue {
-  asio::io_context context;  // no hint: hints of one thread let tasks overtake others
-  asio::executor_work_guard<asio::io_context::executor_type> guard = asio::make_work_guard(context);
+/// What one thread does, in order. It asks the system for nothing while it has something to do, and
+/// who posts to it only where it sleeps.
+class Queue {
+ public:
+  void post(Task task) {
+    bool sleeps = false;
+    {
+      const std::lock_guard lock(mutex_);
+      posted_.push_back(std::move(task));
+      sleeps = std::exchange(sleeps_, false);
+    }
+    if (sleeps) changed_.notify_one();
+  }
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_stopped_ = true;
+    }
+    changed_.notify_one();
+  }
+  /// Moves what was posted to `taken`, which is empty, and waits for it, but not beyond `end`.
+  /// False where it has stopped.
+  bool take(std::vector<Task>& taken, std::optional<Time> end) {
+    std::unique_lock lock(mutex_);
+    while (posted_.empty() && !is_stopped_) {
+      sleeps_ = true;
+      if (!end) {
+        changed_.wait(lock);
+      } else if (changed_.wait_until(lock, *end) == std::cv_status::timeout) {
+        break;
+      }
+    }
+    sleeps_ = false;
+    std::swap(taken, posted_);
+    return !is_stopped_;
+  }
+
+ private:
+  std::mutex mutex_;  // of all
+  std::condition_variable changed_;
+  std::vector<Task> posted_;
+  bool sleeps_ = false;
+  bool is_stopped_ = false;
 };
 
 /// Offloaded work returns to the loop with its `done`, so that whatever either captured is
 /// destroyed on the loop.
 struct Errand {
-  core::Loop::Task work;
-  core::Loop::Task done;
+  Task work;
+  Task done;
 };
 
 }  // namespace
@@ -38,7 +79,11 @@ struct AsioLoop::State {
   bool used = false;
   TurnWatch watch;
   Queue tasks;
+  std::vector<Task> taken;           // of tasks: those before `next` are over
+  std::size_t next = 0;              // ... the loop's thread
+  std::multimap<Time, Task> timers;  // the loop's thread
   std::array<Queue, kLanes> errands;
+  std::array<std::vector<Task>, kLanes> errands_taken;
   std::thread runner;
 
   void turn(const Task& task) const {
@@ -49,6 +94,40 @@ struct AsioLoop::State {
       task();
     }
     if (cpu_ns > watch.cpu_ns_max) watch.on_long(cpu_ns);
+  }
+  void run_timers() {
+    if (timers.empty()) return;
+    const Time now = std::chrono::steady_clock::now();
+    while (!stopped && !timers.empty() && timers.begin()->first <= now) {
+      const auto due = timers.extract(timers.begin());
+      turn(due.mapped());
+    }
+  }
+  /// Those that are due once between those that were posted at a time. What is left when it stops
+  /// stays where it is.
+  void run() {
+    while (!stopped) {
+      const auto end = timers.empty() ? std::nullopt : std::optional(timers.begin()->first);
+      if (!tasks.take(taken, end)) return;
+      for (next = 0; next < taken.size() && !stopped; ++next) {
+        const Task task = std::move(taken[next]);
+        turn(task);
+      }
+      if (stopped) return;
+      taken.clear();
+      run_timers();
+    }
+  }
+  void run_lane(std::size_t lane) {
+    std::vector<Task>& mine = errands_taken[lane];
+    while (errands[lane].take(mine, {})) {
+      for (Task& one : mine) {
+        if (stopped) return;
+        const Task task = std::move(one);
+        task();
+      }
+      mine.clear();
+    }
   }
 };
 
@@ -65,8 +144,9 @@ void AsioLoop::run() {
   core::check(!state_->used, "a loop runs once");
   state_->used = true;
   std::vector<std::thread> lanes;
-  for (Queue& lane : state_->errands) lanes.emplace_back([&lane] { lane.context.run(); });
-  state_->tasks.context.run();
+  for (std::size_t i = 0; i < kLanes; ++i)
+    lanes.emplace_back([state = state_.get(), i] { state->run_lane(i); });
+  state_->run();
   for (std::thread& lane : lanes) lane.join();
 }
 
@@ -77,8 +157,8 @@ void AsioLoop::start() {
 
 void AsioLoop::stop() {
   state_->stopped = true;
-  state_->tasks.context.stop();
-  for (Queue& lane : state_->errands) lane.context.stop();
+  state_->tasks.stop();
+  for (Queue& lane : state_->errands) lane.stop();
 }
 
 void AsioLoop::join() {
@@ -86,29 +166,23 @@ void AsioLoop::join() {
 }
 
 void AsioLoop::post(Task task) {
-  if (state_->stopped) return;
-  asio::post(state_->tasks.context,
-             [state = state_.get(), task = std::move(task)] { state->turn(task); });
+  if (!state_->stopped) state_->tasks.post(std::move(task));
 }
 
 void AsioLoop::after(std::int64_t delay_ms, Task task) {
   if (state_->stopped) return;
-  auto timer = std::make_shared<asio::steady_timer>(state_->tasks.context,
-                                                    std::chrono::milliseconds(delay_ms));
-  timer->async_wait([state = state_.get(), timer,
-                     task = std::move(task)](const boost::system::error_code& error) {
-    if (!error) state->turn(task);
-  });
+  const Time at = std::chrono::steady_clock::now() + std::chrono::milliseconds(delay_ms);
+  state_->timers.emplace(at, std::move(task));
 }
 
 void AsioLoop::offload(Lane lane, Task work, Task done) {
   if (state_->stopped) return;
   auto errand = std::make_shared<Errand>(Errand{std::move(work), std::move(done)});
-  Queue& queue = state_->errands[static_cast<std::size_t>(lane)];
-  asio::post(queue.context, [this, errand = std::move(errand)]() mutable {
-    errand->work();
-    post([errand = std::move(errand)] { errand->done(); });
-  });
+  state_->errands[static_cast<std::size_t>(lane)].post(
+      [this, errand = std::move(errand)]() mutable {
+        errand->work();
+        post([errand = std::move(errand)] { errand->done(); });
+      });
 }
 
 }  // namespace commensal::rpc
