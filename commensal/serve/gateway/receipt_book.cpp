@@ -43,12 +43,12 @@ core::Result<void> add_record(const ReceiptRecord& record, core::Store::Batch& b
 
 void ReceiptBook::count(std::uint64_t number, const Added& added) {
   OwnedBy::value_type& owner = *owned_.try_emplace(added.account).first;
-  Kept& kept = kept_[number] = added.kept;
+  Kept& kept = kept_.add(number, added.kept);
   kept.owner = &owner;
   kept.model = models_.add(added.content, kept.delivered_ms);
   kept.awaits_audit = kept.awaits_draw = false;
   opening_bytes_ += kept.opening_bytes;
-  owner.second.numbers.insert(number);
+  owner.second.numbers.add(number, {});
   owner.second.opening_bytes += kept.opening_bytes;
   if (added.kept.awaits_draw) {
     awaited_draws_[number] = added.draw;
@@ -62,8 +62,7 @@ void ReceiptBook::count(std::uint64_t number, const Added& added) {
 }
 
 void ReceiptBook::discount(std::uint64_t number) {
-  const auto found = kept_.find(number);
-  const Kept& kept = found->second;
+  const Kept& kept = *kept_.find(number);
   change(number, &Kept::awaits_audit, false);
   change(number, &Kept::awaits_draw, false);
   opening_bytes_ -= kept.opening_bytes;
@@ -77,11 +76,11 @@ void ReceiptBook::discount(std::uint64_t number) {
     if (steps->second.empty()) steps_of_.erase(steps);
   }
   models_.take(kept.model);
-  kept_.erase(found);
+  kept_.erase(number);
 }
 
 void ReceiptBook::change(std::uint64_t number, bool Kept::*awaits, bool now) {
-  Kept& kept = kept_.at(number);
+  Kept& kept = *kept_.find(number);
   if (std::exchange(kept.*awaits, now) == now) return;
   models_.hold(kept.model, now);
   const bool by_draw = awaits == &Kept::awaits_draw;
@@ -181,15 +180,16 @@ class ReceiptBook::Trim {
     }
   }
   void drop_old() {
-    for (const auto& [number, kept] : book_.kept_) {
-      if (is_done() || kept.delivered_ms >= now_ms_ - book_.limits_.age_ms_max) return;
+    book_.kept_.each([this](std::uint64_t number, const Kept& kept) {
+      if (is_done() || kept.delivered_ms >= now_ms_ - book_.limits_.age_ms_max) return false;
       drop(number, kept);
-    }
+      return true;
+    });
   }
   void drop_steps() {
     for (const auto& [number, rollout] : book_.rollout_steps_) {
       if (fits() || is_done() || steps_ <= book_.limits_.records_max / 2) return;
-      drop(number, book_.kept_.at(number));
+      drop(number, *book_.kept_.find(number));
     }
   }
   void drop_of_largest() {
@@ -197,7 +197,7 @@ class ReceiptBook::Trim {
     std::vector<Share> shares;
     for (const auto& [account, owned] : book_.owned_) {
       shares.push_back(
-          {owned.numbers.size(), owned.opening_bytes, owned.numbers.begin(), owned.numbers.end()});
+          {owned.numbers.size(), owned.opening_bytes, owned.numbers.next(0), &owned.numbers});
     }
     const auto is_less = [this](const Share& a, const Share& b) {
       const bool by_count = records_ > book_.limits_.records_max;
@@ -207,13 +207,14 @@ class ReceiptBook::Trim {
     };
     while (!shares.empty() && !fits() && !is_done()) {
       const auto largest = std::ranges::max_element(shares, is_less);
-      const std::uint64_t number = *largest->next++;
-      const Kept& kept = book_.kept_.at(number);
+      const std::uint64_t number = *largest->next;
+      largest->next = largest->numbers->next(number + 1);
+      const Kept& kept = *book_.kept_.find(number);
       if (numbers_.contains(number) || drop(number, kept)) {
         --largest->records;
         largest->bytes -= kept.opening_bytes;
       }
-      if (largest->next == largest->end) shares.erase(largest);
+      if (!largest->next) shares.erase(largest);
     }
   }
   std::set<std::uint64_t> take() && { return std::move(numbers_); }
@@ -226,7 +227,8 @@ class ReceiptBook::Trim {
   struct Share {
     std::size_t records;
     std::uint64_t bytes;
-    std::set<std::uint64_t>::const_iterator next, end;
+    std::optional<std::uint64_t> next;
+    const NumberedRows<Nothing>* numbers;
   };
 
   bool fits() const {
@@ -316,8 +318,7 @@ core::Result<void> ReceiptBook::drop_steps(const core::Digest& rollout) {
 }
 
 core::Result<void> ReceiptBook::update(const ReceiptRecord& record) {
-  const auto kept = kept_.find(record.number);
-  if (kept == kept_.end())
+  if (!kept_.contains(record.number))
     return core::fail(ErrorCode::kNotFound, "receipt {} is no longer kept",
                       core::to_hex(record.id()));
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(record));

@@ -4,6 +4,7 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_kept.hpp>
 #include <commensal/base/core/store.hpp>
+#include <commensal/serve/gateway/numbered_rows.hpp>
 #include <commensal/serve/gateway/opening_folder.hpp>
 #include <commensal/serve/gateway/receipt_record.hpp>
 #include <commensal/serve/gateway/receipts_of_models.hpp>
@@ -98,9 +99,10 @@ class ReceiptBook {
     std::size_t count = 0;
     std::uint64_t bytes = 0;  // of openings
   };
+  struct Nothing {};
   /// What an account has here.
   struct Owned {
-    std::set<std::uint64_t> numbers;
+    NumberedRows<Nothing> numbers;
     std::uint64_t opening_bytes = 0;
     Held held;  // for audits
   };
@@ -154,7 +156,7 @@ class ReceiptBook {
   OpeningFolder folder_;
   std::function<void(std::function<void()>)> aside_;
   std::uint64_t last_number_ = 0;
-  std::map<std::uint64_t, Kept> kept_;  // by number
+  NumberedRows<Kept> kept_;
   std::uint64_t opening_bytes_ = 0;
   OwnedBy owned_;
   std::map<std::uint64_t, core::Digest> rollout_steps_;       // of whose rollouts, by number
