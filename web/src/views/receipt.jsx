@@ -9,6 +9,7 @@ import { amount, time } from "../format.js";
 import { Answer, Command, Facts, Hash, Table } from "../parts.jsx";
 import { to } from "../route.js";
 import { api, useAnswer } from "../session.js";
+import { Cases } from "./dispute.jsx";
 
 /** The signed bytes of a receipt, which alone are checked: nothing else of what the gateway tells. */
 const signedBytes = ({ receipt }) =>
@@ -229,32 +230,6 @@ function Recomputed({ found }) {
   );
 }
 
-function Case({ receipt }) {
-  const found = useAnswer(
-    async (options) => (await getOrNull(api, `/v1/cases/${receipt.id}`, options))?.cases ?? [],
-    [receipt.id],
-  );
-  return (
-    <Answer of={found} empty="Nobody has accused anybody over this answer.">
-      {(rows) => (
-        <Table
-          label="accusations"
-          rows={rows}
-          columns={[
-            ["accuser", (row) => <Hash of={row.accuser} />],
-            ["accused", (row) => <Hash of={row.accused} />],
-            ["status", (row) => row.status],
-            ["whose turn", (row) => row.owes?.join(", ") ?? "?"],
-            ["until", (row) => time(row.until_ms)],
-            ["moves", (row) => row.moves, true],
-            ["bond", (row) => amount(row.bond), true],
-          ]}
-        />
-      )}
-    </Answer>
-  );
-}
-
 function Body({ id, receipt }) {
   const { job, verdict } = receipt;
   return (
@@ -297,7 +272,7 @@ function Body({ id, receipt }) {
       </section>
       <section aria-labelledby="cases">
         <h2 id="cases">Disputes</h2>
-        <Case receipt={receipt} />
+        <Cases receipt={receipt} />
       </section>
       <details>
         <summary>All hashes and signatures</summary>

@@ -185,3 +185,68 @@ test("a wrong answer that both have signed is found by computing it again", asyn
   assert.deepEqual(faultsOf(tab, "/v1/cases/"), []);
   await tab.close();
 });
+
+test("a dispute goes down to hashes, node, element and operation", async () => {
+  const tab = await open(browser, system, { token: system.alice });
+  const receipt = await askDigits(system, tab.page);
+  const side = (digit, more) => ({
+    outputs: digit.repeat(64),
+    hash: null,
+    claimed: `3f80000${digit}`,
+    wrong: false,
+    ...more,
+  });
+  const one = {
+    subject: idOf(receipt),
+    accuser: `0x${"a".repeat(40)}`,
+    accused: `0x${"b".repeat(40)}`,
+    status: "convicted",
+    bond: "100",
+    moves: 0,
+    owes: [],
+    until_ms: null,
+  };
+  const dispute = {
+    phase: "over",
+    round: 31,
+    node: 12,
+    operator: "Conv",
+    output: 0,
+    element: 4711,
+    operation: 300,
+    operations: 577,
+    computed: "3f800002",
+    verdict: "the provider was wrong: node 12 (Conv), <b>output</b> 0",
+    accused: side("1", { wrong: true }),
+    accuser: side("2"),
+  };
+  const cases = [
+    { ...one, dispute },
+    { ...one, accuser: `0x${"c".repeat(40)}`, dispute: null },
+  ];
+  await tab.page.route(`**/v1/cases/${idOf(receipt)}`, (route) =>
+    route.fulfill({ json: { cases } }),
+  );
+  await tab.page.goto(`${system.url}/${receipt}`);
+  const folded = tab.page.locator("section[aria-labelledby=cases] details");
+  await folded.first().waitFor();
+  assert.equal(await folded.count(), 2);
+  for (const summary of await folded.locator("summary").all()) await summary.click();
+  const said = await folded.first().innerText();
+  for (const part of [
+    dispute.verdict,
+    "over, round 31",
+    "12 Conv",
+    "4\u202f711",
+    "300 of 577",
+    "3f800002",
+    "1".repeat(64),
+    "2".repeat(64),
+    "was wrong",
+  ])
+    assert.ok(said.includes(part), `${part} in ${said}`);
+  assert.match(await folded.last().innerText(), /not yours to see/);
+  await shoot(tab.page, "page-dispute");
+  assert.deepEqual(tab.faults, []);
+  await tab.close();
+});
