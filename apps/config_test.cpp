@@ -69,6 +69,20 @@ TEST_F(ConfigShow, SaysWhereEachValueIsFrom) {
   EXPECT_EQ(said["providers"]["value"], "127.0.0.1:8090");
 }
 
+TEST_F(ConfigShow, SaysNothingOfWhatIsTakenAway) {
+  const auto said = [&](std::vector<std::string> words) {
+    words.emplace_back("--json");
+    return nlohmann::json::parse(show(words))["commands"]["gateway"];
+  };
+  EXPECT_EQ(said({"gateway"})["no-money"]["from"], "file");
+  const auto paid = said({"gateway", "--face-value", "5"});
+  EXPECT_EQ(paid["no-money"]["from"], "default");
+  EXPECT_EQ(paid["face-value"]["from"], "flag");
+  EXPECT_THAT(show({"gateway", "--face-value", "5", "--no-money"}, 1), HasSubstr(" excludes "));
+  write("gateway:\n  no-money: true\n  face-value: 5\n");
+  EXPECT_THAT(show({"gateway"}, 1), HasSubstr(file() + ":3: --face-value excludes --no-money"));
+}
+
 TEST_F(ConfigShow, SaysOfAllWhatIsSetAndNoSecret) {
   ::setenv("COMMENSAL_TOKEN", "hunter2", 1);
   const std::string all = show({});

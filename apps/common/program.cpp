@@ -217,14 +217,16 @@ int CommandLine::run(std::vector<std::string> arguments, const SettingsPlaces& p
   const bool is_own =
       std::ranges::find(kWithoutSettings, arguments.front()) != std::end(kWithoutSettings);
   if (called == nullptr || asks_for_help || is_own) return parse_and_run(std::move(arguments), {});
-  const auto settings = Settings::load(places, app_);
-  if (!settings) {
+  const auto refuse = [&](const core::Error& error) {
     const bool in_json = std::ranges::find(arguments, "--json") != arguments.end();
-    complain(in_json, fmt::format("{} {}", program_.name, path_of(*called)), settings.error());
+    complain(in_json, fmt::format("{} {}", program_.name, path_of(*called)), error);
     return 1;
-  }
-  const Applied applied = settings->apply(*called, arguments);
-  return parse_and_run(std::move(arguments), applied);
+  };
+  const auto settings = Settings::load(places, app_);
+  if (!settings) return refuse(settings.error());
+  const auto applied = settings->apply(*called, arguments);
+  if (!applied) return refuse(applied.error());
+  return parse_and_run(std::move(arguments), *applied);
 }
 
 int CommandLine::parse_and_run(std::vector<std::string> arguments, const Applied& applied) {

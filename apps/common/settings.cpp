@@ -123,6 +123,19 @@ bool is_set(const std::string& variable) {
   return value != nullptr && *value != '\0';
 }
 
+constexpr std::size_t rank_of(Nearness nearness) { return static_cast<std::size_t>(nearness); }
+
+/// Not a flag that a file sets to false.
+bool says_anything(const Choice& choice) {
+  return !choice.is_displaced &&
+         (!choice.found || !results_of(*choice.option, *choice.found->setting).empty());
+}
+
+bool excludes(const Choice& one, const Choice& other) {
+  const auto others = one.option->get_excludes();
+  return std::ranges::find(others, other.option) != others.end();
+}
+
 }  // namespace
 
 SettingsPlaces usual_places() {
@@ -216,33 +229,66 @@ Result<Settings> Settings::load(const SettingsPlaces& places, const CLI::App& ro
   return settings;
 }
 
-std::optional<FoundSetting> Settings::find(const CLI::App& command,
-                                           const CLI::Option& option) const {
+std::optional<Choice> Settings::choose(const CLI::App& command, const CLI::Option& option,
+                                       std::span<const std::string> words) const {
+  if (is_given(option, words)) return Choice{&option, rank_of(Nearness::kWords), {}};
+  if (is_set(variable_of(option))) return Choice{&option, rank_of(Nearness::kVariable), {}};
   const bool is_clients =
       is_client(command) &&
       std::ranges::find(kClientFlags, long_name(option)) != std::end(kClientFlags);
-  for (const SettingsFile& file : files_) {
-    const Setting* found = setting_of(file, path_of(command), option);
-    if (found == nullptr && is_clients) found = setting_of(file, kClientSection, option);
-    if (found != nullptr) return FoundSetting{&file.path, found};
+  for (std::size_t n = 0; n < files_.size(); ++n) {
+    const Setting* found = setting_of(files_[n], path_of(command), option);
+    if (found == nullptr && is_clients) found = setting_of(files_[n], kClientSection, option);
+    if (found == nullptr) continue;
+    return Choice{&option, rank_of(Nearness::kUsersFile) + n, FoundSetting{&files_[n].path, found}};
   }
   return {};
 }
 
-std::vector<std::pair<const CLI::Option*, FoundSetting>> Settings::apply(
-    CLI::App& command, std::span<const std::string> words) const {
-  std::vector<std::pair<const CLI::Option*, FoundSetting>> applied;
+std::vector<Choice> Settings::choices(const CLI::App& command,
+                                      std::span<const std::string> words) const {
+  std::vector<Choice> made;
   for (const CLI::Option* option : settable(command)) {
-    const auto found = find(command, *option);
-    if (!found || is_given(*option, words) || is_set(variable_of(*option))) continue;
-    // The command line comes first: what it says may exclude what a file says.
-    const auto others = option->get_excludes();
-    if (std::ranges::any_of(others, [&](const auto* one) { return is_given(*one, words); }))
-      continue;
-    const auto results = results_of(*option, *found->setting);
+    if (const auto chosen = choose(command, *option, words)) made.push_back(*chosen);
+  }
+  std::ranges::stable_sort(made, {}, &Choice::rank);
+  for (Choice& one : made) {
+    const auto takes_away = [&](const Choice& other) {
+      return other.rank < one.rank && says_anything(other) && excludes(other, one);
+    };
+    one.is_displaced = says_anything(one) && std::ranges::any_of(made, takes_away);
+  }
+  return made;
+}
+
+Result<void> check_together(std::span<const Choice> choices, Nearness nearest) {
+  for (auto one = choices.begin(); one != choices.end(); ++one) {
+    if (one->rank < rank_of(nearest) || !says_anything(*one)) continue;
+    for (auto other = std::next(one); other != choices.end(); ++other) {
+      if (other->rank != one->rank || !says_anything(*other) || !excludes(*one, *other)) continue;
+      const std::string place = one->found ? one->found->where() + ": " : "";
+      const std::string line =
+          one->found ? fmt::format(" (line {})", other->found->setting->line) : "";
+      return core::fail(ErrorCode::kInvalidArgument, "{}--{} excludes --{}{}", place,
+                        long_name(*one->option), long_name(*other->option), line);
+    }
+  }
+  return {};
+}
+
+Result<std::vector<std::pair<const CLI::Option*, FoundSetting>>> Settings::apply(
+    CLI::App& command, std::span<const std::string> words) const {
+  const std::vector<Choice> chosen = choices(command, words);
+  COMMENSAL_TRY(check_together(chosen, Nearness::kVariable));
+  std::vector<std::pair<const CLI::Option*, FoundSetting>> applied;
+  for (const Choice& one : chosen) {
+    CLI::Option* const option = command.get_option("--" + long_name(*one.option));
+    if (one.is_displaced) option->envname("");  // the parser is not to read it
+    if (one.is_displaced || !one.found) continue;
+    const auto results = results_of(*option, *one.found->setting);
     if (results.empty()) continue;
-    command.get_option("--" + long_name(*option))->add_result(results);
-    applied.emplace_back(option, *found);
+    option->add_result(results);
+    applied.emplace_back(option, *one.found);
   }
   return applied;
 }

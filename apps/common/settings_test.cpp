@@ -24,6 +24,7 @@ struct Served {
   std::vector<std::string> hosts;
   bool audit = true;
   bool plain = false;
+  bool tls = false;
   std::string token_file;
 };
 
@@ -32,12 +33,15 @@ Served served;  // of the last run
 Run declare_served(CLI::App& app) {
   const auto options = std::make_shared<Served>();
   app.add_option("--http", options->http, "IP:PORT")->capture_default_str();
-  app.add_option("--db", options->db, "State")->envname("COMMENSAL_TEST_DB");
+  CLI::Option* const db =
+      app.add_option("--db", options->db, "State")->envname("COMMENSAL_TEST_DB");
   app.add_option("--price", options->price, "Units")->check(CLI::Range(1, 100000));
   app.add_option("--host", options->hosts, "Names");
   app.add_flag("--audit,!--no-audit", options->audit, "Look again");
   app.add_flag("--plain", options->plain, "No TLS")
-      ->excludes(app.add_flag("--tls")->description("TLS"));
+      ->excludes(app.add_flag("--tls", options->tls, "TLS"))
+      ->excludes(app.add_flag("--old")->description("As long ago"));
+  app.add_flag("--in-memory")->description("No state")->excludes(db);
   CLI::App* inner = app.add_subcommand("status", "How it is");
   inner->add_flag("--watch");
   return [options]() -> core::Result<int> {
@@ -142,6 +146,40 @@ TEST_F(SettingsTest, AFlagTakesAwayWhatItExcludes) {
   user("serve:\n  plain: true\n");
   EXPECT_EQ(run({"serve", "--tls"}), "");
   EXPECT_FALSE(served.plain);
+}
+
+TEST_F(SettingsTest, ANearerFileTakesAwayWhatItExcludes) {
+  system("serve:\n  plain: true\n");
+  user("serve:\n  tls: true\n");
+  EXPECT_EQ(run({"serve"}), "");
+  EXPECT_TRUE(served.tls);
+  EXPECT_FALSE(served.plain);
+  user("serve:\n  tls: false\n");
+  EXPECT_EQ(run({"serve"}), "");
+  EXPECT_TRUE(served.plain) << "what is false excludes nothing";
+  user("serve:\n  plain: true\n");
+  system("serve:\n  tls: true\n");
+  EXPECT_EQ(run({"serve", "--old"}), "");
+  EXPECT_TRUE(served.tls) << "what was taken away takes nothing away";
+  EXPECT_FALSE(served.plain);
+}
+
+TEST_F(SettingsTest, AVariableTakesAwayWhatAFileSaysAndAFlagTheVariable) {
+  user("serve:\n  in-memory: true\n");
+  ::setenv("COMMENSAL_TEST_DB", "variable", 1);
+  EXPECT_EQ(run({"serve"}), "");
+  EXPECT_EQ(served.db, "variable");
+  EXPECT_EQ(run({"serve", "--in-memory"}), "");
+  EXPECT_EQ(served.db, "");
+}
+
+TEST_F(SettingsTest, OfOneFileTwoThatExcludeEachOtherAreRefused) {
+  user("serve:\n  tls: true\n  plain: true\n");
+  EXPECT_THAT(run({"serve"}),
+              ::testing::AllOf(HasSubstr("--plain excludes --tls (line 2)"), HasSubstr(at(3))));
+  EXPECT_EQ(run({"serve", "--old"}), "") << "one of them is taken away";
+  EXPECT_TRUE(served.tls);
+  EXPECT_THAT(run({"serve", "--tls", "--plain"}), HasSubstr("excludes"));
 }
 
 TEST_F(SettingsTest, ClientsHaveASectionOfTheirOwn) {

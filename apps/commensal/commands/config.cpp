@@ -65,22 +65,22 @@ std::vector<std::string> given_values(const CLI::Option& option,
   return values;
 }
 
-Shown look_at(const CLI::App& command, const CLI::Option& option, const Settings& settings,
+/// `chosen`: who sets it; null: nobody.
+Shown look_at(const CLI::Option& option, const Choice* chosen,
               const std::vector<std::string>& words) {
   Shown shown{.name = long_name(option), .values = {}, .from = "flag", .where = ""};
-  const std::string variable = variable_of(option);
-  const char* said = variable.empty() ? nullptr : std::getenv(variable.c_str());
-  if (is_given(option, words)) {
-    shown.values = given_values(option, words);
-  } else if (said != nullptr && *said != '\0') {
-    shown.values = {said};
-    shown.from = "environment";
-    shown.where = variable;
-  } else if (const auto found = settings.find(command, option)) {
-    shown.values = results_of(option, *found->setting);
-    if (shown.values.empty()) shown.values = found->setting->values;  // "false"
+  if (chosen != nullptr && chosen->found) {
+    const FoundSetting& found = *chosen->found;
+    shown.values = results_of(option, *found.setting);
+    if (shown.values.empty()) shown.values = found.setting->values;  // "false"
     shown.from = "file";
-    shown.where = found->where();
+    shown.where = found.where();
+  } else if (chosen != nullptr && is_given(option, words)) {
+    shown.values = given_values(option, words);
+  } else if (chosen != nullptr) {
+    shown.where = variable_of(option);
+    shown.values = {std::getenv(shown.where.c_str())};
+    shown.from = "environment";
   } else {
     shown.from = "default";
     const std::string usual = option.get_default_str();
@@ -94,8 +94,10 @@ Shown look_at(const CLI::App& command, const CLI::Option& option, const Settings
 }
 
 /// That the parser takes what the files say for this command.
-Result<void> check_values(CLI::App& command, const Settings& settings) {
-  for (const auto& [option, found] : settings.apply(command, {})) {
+Result<void> check_values(CLI::App& command, const Settings& settings,
+                          const std::vector<std::string>& words) {
+  COMMENSAL_ASSIGN(const auto applied, settings.apply(command, words));
+  for (const auto& [option, found] : applied) {
     try {
       command.get_option("--" + long_name(*option))->run_callback();
     } catch (const CLI::ParseError& error) {
@@ -161,13 +163,18 @@ Result<int> show(const ConfigArguments& options) {
   for (CLI::App* command : commands) {
     std::string lines;
     Json row = Json::object();
+    const std::vector<Choice> choices = settings.choices(*command, options.words);
+    COMMENSAL_TRY(check_together(choices, Nearness::kWords));
     for (const CLI::Option* option : settable(*command)) {
-      const Shown shown = look_at(*command, *option, settings, options.words);
+      const auto chosen = std::ranges::find_if(
+          choices, [&](const Choice& one) { return one.option == option && !one.is_displaced; });
+      const Choice* const by = chosen == choices.end() ? nullptr : &*chosen;
+      const Shown shown = look_at(*option, by, options.words);
       if (options.words.empty() && shown.from == "default") continue;  // hundreds
       lines += words_of(shown);
       row[shown.name] = json_of(shown);
     }
-    COMMENSAL_TRY(check_values(*command, settings));
+    COMMENSAL_TRY(check_values(*command, settings, options.words));
     if (lines.empty()) continue;
     text += fmt::format("{}\n{}", path_of(*command), lines);
     rows[path_of(*command)] = row;
