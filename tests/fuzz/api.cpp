@@ -39,7 +39,8 @@ class Town {
                                  .clock = market_.clock(),
                                  .turns = turns,
                                  .codec = later,
-                                 .staging = later,
+                                 .staging = turns,
+                                 .pieces = turns,
                                  .heavy = turns,
                                  .lists = turns,
                                  .serving = serving};

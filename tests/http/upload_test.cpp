@@ -240,6 +240,7 @@ TEST_F(HttpUpload, AnnouncesWhatThereIsToComeOrIsRefused) {
   for (std::size_t i = 1; i < limits::kUploadsMax; ++i) EXPECT_EQ(begin(file).status, 201);
   const RawResponse many = begin(file);
   EXPECT_EQ(many.status, 429);
+  EXPECT_FALSE(many.headers.contains("retry-after")) << "one of them has to end first";
   EXPECT_THAT(many.body, HasSubstr("8 unfinished uploads"));
   world_.clock().leap_ms(limits::kUploadMsMax);
   EXPECT_EQ(begin(file).status, 201);
@@ -270,6 +271,7 @@ TEST_F(HttpUpload, WhatHasMoreThanAModelMayHaveIsGivenUp) {
   ASSERT_EQ(patch(at, 0, file, world_.alice).status, 204);
   const RawResponse refused = ask("POST " + at + "/push", kTus, world_.alice);
   EXPECT_EQ(refused.status, 429);
+  EXPECT_FALSE(refused.headers.contains("retry-after")) << "no time helps";
   EXPECT_THAT(refused.body, HasSubstr("inputs or outputs"));
   EXPECT_EQ(ask("POST " + at + "/push", kTus, world_.alice).status, 404);
   EXPECT_EQ(Json::parse(ask("GET /v1/uploads", "", world_.alice).body)["uploads"].size(), 0u);
@@ -283,10 +285,18 @@ TEST_F(HttpUpload, WhatFailsForAPassingReasonIsPushedLater) {
   const core::Path models = world_.folder() / "gateway/models";
   std::filesystem::remove_all(models);
   { std::ofstream(models) << "no folder can be there"; }
-  EXPECT_EQ(ask("POST " + at + "/push", kTus, world_.alice).status, 500);
+  // Whose folders these are is nobody's affair.
+  const std::string here = world_.folder().string();
+  for (const RawResponse& failed : {ask("POST " + at + "/push", kTus, world_.alice),
+                                    ask("PUT /v1/models/alice/put", "", world_.alice, file)}) {
+    EXPECT_EQ(failed.status, 500);
+    EXPECT_THAT(failed.body, HasSubstr("cannot keep the model's file: its log says why"));
+    EXPECT_THAT(failed.body, ::testing::Not(HasSubstr(here)));
+  }
   std::filesystem::remove(models);
   const RawResponse soon = ask("POST " + at + "/push", kTus, world_.alice);
   EXPECT_EQ(soon.status, 429);
+  EXPECT_EQ(soon.headers.at("retry-after"), std::to_string(limits::kUploadRetryMs / 1000));
   EXPECT_THAT(soon.body, HasSubstr("failed a moment ago"));
   EXPECT_EQ(offset(at), file.size());
   world_.clock().leap_ms(limits::kUploadRetryMs);

@@ -37,14 +37,12 @@ void push_model(const Services& services, CallPtr call, Reply reply) {
     const std::string& model = call->params.at("model");
     const auto bytes = static_cast<std::int64_t>(call->body.size());
     const auto room = hub.reserve(call->account, model, bytes);
-    if (!room) return reply(error_response(room.error()));
-    const auto stage = [&hub, call] {
-      auto file = hub.stage(call->body);
-      call->body.clear();
-      return file;
+    if (!room) return reply(refusal_of_push(room.error()));
+    const auto open = [call]() -> core::Result<FileBytes> {
+      return FileBytes{call->body, {nullptr, [call](const void*) { call->body.clear(); }}};
     };
     const auto done = [&hub, call, bytes](const auto&, bool) { hub.release(call->account, bytes); };
-    push_file(services, call, reply, {model, options, stage, done});
+    push_file(services, call, reply, {model, options, open, done});
   });
 }
 
@@ -108,7 +106,13 @@ Response model_content(Gateway& gateway, const Call& call) {
   if (!version) return error_response(version.error());
   const auto model = gateway.hub().find_file(call.asker(), call.params.at("model"), *version);
   if (!model) return error_response(model.error());
-  Response response = file_response(core::MappedFile::open(gateway.hub().path_of(model->content)));
+  auto file = core::MappedFile::open(gateway.hub().path_of(model->content));
+  if (!file) {  // the error names our folders: it is for the log
+    gateway.report(file.error());
+    return error_response(
+        {ErrorCode::kDataLoss, "the gateway cannot read the model's file: its log says why"});
+  }
+  Response response = file_response(std::move(file));
   if (response.is_file)
     response.headers.emplace_back("ETag", fmt::format("\"{}\"", core::to_hex(model->content)));
   return response;

@@ -16,13 +16,33 @@ namespace {
 
 constexpr int kCreated = 201;
 
+/// Our disk's errors name our folders, which a client is not to see: the log has them.
+core::Error not_kept() {
+  return {ErrorCode::kDataLoss, "the gateway cannot keep the model's file: its log says why"};
+}
+
+struct Staged {
+  core::Result<gateway::ModelFile> file;
+  bool is_disks = false;  // the error, not the file's
+};
+
+Staged stage(const gateway::ModelHub& hub, const PushedFile& pushed) {
+  const auto opened = pushed.open();
+  if (!opened) return {tl::unexpected(opened.error())};
+  Staged made{hub.stage(opened->bytes)};
+  made.is_disks = !made.file && made.file.error().code == ErrorCode::kDataLoss;
+  return made;
+}
+
 void register_file(const Services& services, const CallPtr& call, const Reply& reply,
-                   const PushedFile& pushed, const core::Result<gateway::ModelFile>& file) {
+                   const PushedFile& pushed, const Staged& staged) {
   Gateway& gateway = services.gateway;
+  const core::Result<gateway::ModelFile>& file = staged.file;
   if (!file) {
-    if (core::is_disk_full(file.error())) gateway.report(file.error());
+    const bool is_full = core::is_disk_full(file.error());
+    if (is_full || staged.is_disks) gateway.report(file.error());
     pushed.done(tl::unexpected(file.error()), false);
-    return reply(error_response(file.error()));
+    return reply(refusal_of_push(staged.is_disks && !is_full ? not_kept() : file.error()));
   }
   auto version = oip::as_act<gateway::ModelVersion>(
       gateway, *call, {.what = "model.push", .on = pushed.model},
@@ -69,6 +89,16 @@ core::Result<gateway::PushOptions> push_options(const Params& said) {
   return options;
 }
 
+Response refusal_of_push(const core::Error& error, std::int64_t retry_s) {
+  Response response = error_response(error);
+  std::erase_if(response.headers, [&](auto& header) {
+    if (response.status != 429 || header.first != "Retry-After") return false;
+    header.second = std::to_string(retry_s);
+    return retry_s == 0;
+  });
+  return response;
+}
+
 void reply_model(const Services& services, const CallPtr& call, const Reply& reply,
                  core::Result<gateway::ModelVersion> model, int status) {
   if (!model) return reply(error_response(model.error()));
@@ -81,10 +111,11 @@ void reply_model(const Services& services, const CallPtr& call, const Reply& rep
 }
 
 void push_file(const Services& services, const CallPtr& call, const Reply& reply, PushedFile file) {
-  services.staging([&services, call, reply, file = std::move(file)] {
-    services.loop.post([&services, call, reply, file, staged = file.stage()] {
-      register_file(services, call, reply, file, staged);
-    });
+  services.staging->post(call->line, [&services, call, reply, file = std::move(file)] {
+    services.loop.post(
+        [&services, call, reply, file, staged = stage(services.gateway.hub(), file)] {
+          register_file(services, call, reply, file, staged);
+        });
   });
 }
 

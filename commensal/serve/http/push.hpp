@@ -17,13 +17,22 @@ core::Result<gateway::PushOptions> push_options(const Params& said);
 void reply_model(const Services& services, const CallPtr& call, const Reply& reply,
                  core::Result<gateway::ModelVersion> model, int status = 200);
 
+/// Why a push is refused. Of 429, Retry-After is `retry_s`, and there is none where that is 0: an
+/// account's bounds and a model's pass with no time.
+Response refusal_of_push(const core::Error& error, std::int64_t retry_s = 0);
+
+struct FileBytes {
+  core::ByteView bytes;
+  std::shared_ptr<const void> owner;
+};
+
 /// A file that is to become a version, for which room was reserved.
 struct PushedFile {
   std::string model;  // "owner/model"
   gateway::PushOptions options;
-  /// ModelHub::stage of its bytes, off the loop; may take seconds.
-  std::function<core::Result<gateway::ModelFile>()> stage;
-  /// On the loop, before the reply: the room is no longer needed. `is_staged`: stage() went well.
+  /// Its bytes, off the loop; may take seconds. What it says of them a client is told.
+  std::function<core::Result<FileBytes>()> open;
+  /// On the loop, before the reply: the room is no longer needed. `is_staged`: the file is kept.
   std::function<void(const core::Result<gateway::ModelVersion>&, bool is_staged)> done;
 };
 /// Replies with 201 and the version, or why not. On the loop.

@@ -26,6 +26,10 @@ constexpr std::chrono::milliseconds kMoment(2);  // that one who leaves takes
 
 // What is large is to leave a processor to what is small: on two of them one thread for large
 // bodies instead of two took a fifth to a half off the p99 of small requests beside large ones.
+/// Of what waits for disks or imports models: an account has one at a time, so that a second one's
+/// goes on beside that of who is slow. More would only have more models in memory.
+constexpr std::size_t kSlowThreads = 2;
+
 std::size_t heavy_threads() {
   const std::size_t half = std::thread::hardware_concurrency() / 2;
   return std::clamp<std::size_t>(half, 1, limits::kHttpHeavyThreads);
@@ -62,7 +66,8 @@ struct Port {
 
 struct HttpServer::State {
   asio::io_context io;
-  asio::thread_pool staging{1};
+  asio::thread_pool staging{kSlowThreads};
+  asio::thread_pool pieces{kSlowThreads};
   asio::thread_pool heavy{heavy_threads()};
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   Handshakes handshakes;
@@ -87,7 +92,10 @@ struct HttpServer::State {
             .turns = std::make_shared<oip::Turns>(
                 [&loop](Task task) { loop.post(std::move(task)); }, clock),
             .codec = through(gate),
-            .staging = [this](Task task) { asio::post(staging, std::move(task)); },
+            .staging = std::make_shared<oip::Turns>(
+                [this](Task task) { asio::post(staging, std::move(task)); }, clock, kSlowThreads),
+            .pieces = std::make_shared<oip::Turns>(
+                [this](Task task) { asio::post(pieces, std::move(task)); }, clock, kSlowThreads),
             .heavy = std::make_shared<oip::Turns>(
                 [this](Task task) { asio::post(heavy, std::move(task)); }, clock, heavy_threads()),
             .lists = std::make_shared<oip::Turns>(through(gate), clock),
@@ -249,6 +257,8 @@ void HttpServer::State::stop(std::int64_t grace_ms) {
   threads.clear();
   staging.stop();  // pushes that wait their turn are dropped: nobody was told of them
   staging.join();
+  pieces.stop();
+  pieces.join();
   heavy.stop();
   heavy.join();
 }

@@ -17,6 +17,8 @@ using core::ErrorCode;
 using gateway::Upload;
 
 constexpr std::string_view kTusVersion = "1.0.0";
+/// Of a push that has failed: at most so long, which the error says to the second.
+constexpr std::int64_t kRetryS = limits::kUploadRetryMs / 1000;
 constexpr int kNoContent = 204, kMade = 201, kOtherVersion = 412, kTooLarge = 413, kOtherType = 415;
 
 Response with_version(Response response) {
@@ -129,9 +131,10 @@ Response about(const Upload& upload, int status) {
   return response;
 }
 
-Response failed(gateway::Gateway& gateway, const core::Error& error) {
+/// `retry_s`: after which it may go better; 0: no time helps.
+Response failed(gateway::Gateway& gateway, const core::Error& error, std::int64_t retry_s = 0) {
   if (core::is_disk_full(error)) gateway.report(error);
-  return with_version(error_response(error));
+  return with_version(refusal_of_push(error, retry_s));
 }
 
 void show_options(const Services&, CallPtr, Reply reply) {
@@ -190,8 +193,8 @@ void write_piece(const Services& services, const CallPtr& call, const Reply& rep
   const auto upload =
       gateway.uploads().begin_piece(call->account.name, call->params.at("upload"), offset, bytes);
   if (!upload) return reply(failed(gateway, upload.error()));
-  services.staging([&services, call, reply, bytes, upload = *upload,
-                    file = gateway.uploads().path_of(upload->id)] {
+  services.pieces->post(call->line, [&services, call, reply, bytes, upload = *upload,
+                                     file = gateway.uploads().path_of(upload->id)] {
     const auto written = gateway::Uploads::write(file, upload.received, call->body);
     call->body.clear();
     services.loop.post([&services, call, reply, bytes, upload, written] {
@@ -226,23 +229,28 @@ bool is_over(const core::Result<gateway::ModelVersion>& pushed, bool is_staged) 
 
 void push_whole(const Services& services, const CallPtr& call, const Reply& reply) {
   gateway::Gateway& gateway = services.gateway;
-  const auto begun = gateway.uploads().begin_push(call->account, call->params.at("upload"));
-  if (!begun) return reply(failed(gateway, begun.error()));
+  const std::string& id = call->params.at("upload");
+  const auto begun = gateway.uploads().begin_push(call->account, id);
+  if (!begun) {
+    // Not a bound of the account, which passes with no time: the last push has failed just now.
+    const auto there = gateway.uploads().find(call->account.name, id);
+    const bool has_room = there && gateway.hub().reserve(call->account, there->model, 0);
+    return reply(failed(gateway, begun.error(), has_room ? kRetryS : 0));
+  }
   const Upload& upload = *begun;
-  const auto stage =
-      [&gateway, upload,
-       path = gateway.uploads().path_of(upload.id)]() -> core::Result<gateway::ModelFile> {
+  const auto open = [upload,
+                     path = gateway.uploads().path_of(upload.id)]() -> core::Result<FileBytes> {
     COMMENSAL_TRY(gateway::Uploads::check(path, upload));
     const auto file = core::MappedFile::open(path);
     if (!file) return core::fail(ErrorCode::kDataLoss, "upload '{}' cannot be read", upload.id);
-    return gateway.hub().stage((*file)->bytes());
+    return FileBytes{(*file)->bytes(), *file};
   };
   const auto done = [&gateway, upload](const core::Result<gateway::ModelVersion>& pushed,
                                        bool is_staged) {
     const auto ended = gateway.uploads().end_push(upload, is_over(pushed, is_staged));
     if (!ended) gateway.report(ended.error());
   };
-  push_file(services, call, reply, {upload.model, upload.options(), stage, done});
+  push_file(services, call, reply, {upload.model, upload.options(), open, done});
 }
 
 void push_upload(const Services& services, CallPtr call, Reply reply) {

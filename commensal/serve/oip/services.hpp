@@ -23,8 +23,11 @@ struct Services {
   std::shared_ptr<Turns> turns;  // the way to the loop: accounts take turns
   /// Runs a task where bodies are encoded: off the loop, soon.
   std::function<void(Task)> codec;
-  /// Runs a task that may take seconds (importing a model), one at a time.
-  std::function<void(Task)> staging;
+  /// The way to the threads for what may take seconds (importing a model), two at a time of
+  /// different accounts, which take turns.
+  std::shared_ptr<Turns> staging;
+  /// Likewise for what waits for a disk (a piece of a model), and for no model.
+  std::shared_ptr<Turns> pieces;
   /// The way to the threads for bodies of limits::kHttpHeavyBytesMin or more: what else is small
   /// does not wait for them, and accounts take turns.
   std::shared_ptr<Turns> heavy;
