@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits.hpp>
 #include <commensal/serve/http/account_json.hpp>
-#include <nlohmann/json.hpp>
+#include <commensal/serve/http/json_parts.hpp>
 
 namespace commensal::http {
 
@@ -13,10 +13,6 @@ using core::Result;
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kForeverS = 100LL * 365 * 86'400;
-
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// An object with no other members than these, null ones left out. Error: kInvalidArgument.
 Result<Json> object_of(core::ByteView body, std::initializer_list<std::string_view> names) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/card_json.hpp>
-#include <nlohmann/json.hpp>
+#include <commensal/serve/http/json_parts.hpp>
 
 namespace commensal::http {
 
@@ -9,10 +9,6 @@ namespace {
 
 using gateway::ModelCard;
 using Json = nlohmann::ordered_json;
-
-std::string card_text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json picture_of(const ModelCard& card) {
   if (!card.picture) return nullptr;
@@ -36,15 +32,6 @@ Json example_of(const ModelCard& card) {
   return {{"input", card.example->input}, {"text", card.example->text}};
 }
 
-Json declared_ports(const std::vector<gateway::ModelPort>& ports) {
-  Json list = Json::array();
-  for (const gateway::ModelPort& port : ports)
-    list.push_back({{"name", port.name},
-                    {"datatype", tensor::traits(port.declared.dtype).oip},
-                    {"shape", port.declared.dims}});
-  return list;
-}
-
 Json found_model(const gateway::Exploration::Found& found) {
   static const gateway::CardHead kNone;
   const gateway::ModelVersion& model = *found.model;
@@ -61,8 +48,8 @@ Json found_model(const gateway::Exploration::Found& found) {
           {"created_ms", model.created_ms},
           {"summary", card.summary},
           {"served", found.served},
-          {"inputs", declared_ports(model.inputs)},
-          {"outputs", declared_ports(model.outputs)}};
+          {"inputs", ports_json(model.inputs)},
+          {"outputs", ports_json(model.outputs)}};
 }
 
 }  // namespace
@@ -71,22 +58,22 @@ std::string card_json(const gateway::ModelHub::ShownCard& shown) {
   auto read = gateway::parse_card(shown.source);  // a later program may know it no more
   ModelCard card = read ? *std::move(read) : ModelCard();
   const auto fits = read ? gateway::fit_card(card, shown.model) : tl::unexpected(read.error());
-  return card_text({{"model", shown.model.name},
-                    {"card",
-                     {{"license", card.license},
-                      {"parent", card.parent},
-                      {"task", card.task},
-                      {"tags", card.tags},
-                      {"language", card.language},
-                      {"modality", card.modality},
-                      {"labels", card.labels},
-                      {"picture", picture_of(card)},
-                      {"output", output_of(card)},
-                      {"example", example_of(card)}}},
-                    {"problem", fits ? Json(nullptr) : Json(fits.error().message)},
-                    {"summary", card.summary},
-                    {"text", card.text},
-                    {"source", shown.source}});
+  return text_of({{"model", shown.model.name},
+                  {"card",
+                   {{"license", card.license},
+                    {"parent", card.parent},
+                    {"task", card.task},
+                    {"tags", card.tags},
+                    {"language", card.language},
+                    {"modality", card.modality},
+                    {"labels", card.labels},
+                    {"picture", picture_of(card)},
+                    {"output", output_of(card)},
+                    {"example", example_of(card)}}},
+                  {"problem", fits ? Json(nullptr) : Json(fits.error().message)},
+                  {"summary", card.summary},
+                  {"text", card.text},
+                  {"source", shown.source}});
 }
 
 std::string explored_json(const gateway::Exploration& exploration) {
@@ -95,14 +82,14 @@ std::string explored_json(const gateway::Exploration& exploration) {
   auto one = all.begin();
   const gateway::Explored::Place* last = nullptr;
   for (; one != all.end(); ++one) {
-    const std::string model = card_text(found_model(one->second));
+    const std::string model = text_of(found_model(one->second));
     if (last != nullptr && text.size() + model.size() > limits::kHttpListBytesMax) break;
     if (last != nullptr) text += ",";
     text += model;
     last = &one->first;
   }
   const bool has_more = last != nullptr && (one != all.end() || exploration.has_more());
-  text += "],\"next\":" + (has_more ? card_text(Json(last->text())) : std::string("null"));
+  text += "],\"next\":" + (has_more ? text_of(Json(last->text())) : std::string("null"));
   return text + "}";
 }
 
@@ -113,7 +100,7 @@ std::string speeds_json(const std::vector<gateway::MeasuredSpeed>& speeds) {
                        {"provider", crypto::to_text(one.provider)},
                        {"ms", one.ms},
                        {"answers", one.answers}});
-  return card_text({{"devices", std::move(devices)}});
+  return text_of({{"devices", std::move(devices)}});
 }
 
 }  // namespace commensal::http

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/serve/http/json_parts.hpp>
 #include <commensal/serve/http/json_text.hpp>
-#include <nlohmann/json.hpp>
 
 namespace commensal::http {
 
@@ -10,19 +10,6 @@ namespace {
 using gateway::ModelVersion;
 using gateway::ReceiptRecord;
 using Json = nlohmann::ordered_json;
-
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json ports(const std::vector<gateway::ModelPort>& ports) {
-  Json list = Json::array();
-  for (const gateway::ModelPort& port : ports)
-    list.push_back({{"name", port.name},
-                    {"datatype", tensor::traits(port.declared.dtype).oip},
-                    {"shape", port.declared.dims}});
-  return list;
-}
 
 Json addresses(const std::vector<crypto::Address>& addresses) {
   Json list = Json::array();
@@ -41,8 +28,8 @@ Json model(const ModelVersion& version) {
           {"weight_root", core::to_hex(version.weight_root)},
           {"bytes", version.bytes},
           {"created_ms", version.created_ms},
-          {"inputs", ports(version.inputs)},
-          {"outputs", ports(version.outputs)}};
+          {"inputs", ports_json(version.inputs)},
+          {"outputs", ports_json(version.outputs)}};
 }
 
 Json job(const protocol::Job& job) {

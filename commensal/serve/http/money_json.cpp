@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <commensal/serve/http/json_parts.hpp>
 #include <commensal/serve/http/money_json.hpp>
 #include <commensal/trade/pay/ticket/odds.hpp>
 #include <commensal/trade/pay/ticket/summary.hpp>
-#include <nlohmann/json.hpp>
 
 namespace commensal::http {
 
@@ -13,10 +13,6 @@ using Json = nlohmann::ordered_json;
 using ledger::AccountKind;
 using protocol::Amount;
 using protocol::to_text;
-
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 

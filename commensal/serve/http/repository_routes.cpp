@@ -2,10 +2,10 @@
 // How models are called and served, beside what they are.
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/api.hpp>
+#include <commensal/serve/http/json_parts.hpp>
 #include <commensal/serve/oip/acts.hpp>
 #include <commensal/serve/oip/management.hpp>
 #include <commensal/serve/oip/model_config.hpp>
-#include <nlohmann/json.hpp>
 
 namespace commensal::http {
 
@@ -16,10 +16,6 @@ using core::Result;
 using gateway::Gateway;
 using gateway::ModelVersion;
 using Json = nlohmann::ordered_json;
-
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// Error: kInvalidArgument.
 Result<Json> object_in(const Call& call) {
