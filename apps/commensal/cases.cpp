@@ -24,6 +24,9 @@ void print_case(const Json& one) {
     fmt::print("{:<8} {}\n", name, text_in(one, name));
   }
   fmt::print("since    {}\n", utc_text(one.value("since_ms", std::int64_t{0})));
+  const Json place = one.value("dispute", Json());
+  if (place.is_object() && place.at("verdict").is_string())
+    fmt::print("verdict  {}\n", text_in(place, "verdict"));
   const Json owing = one.value("owes", Json());
   if (!owing.is_array() || owing.empty()) return;
   const auto owes = owing.get<std::vector<std::string>>();

@@ -165,6 +165,12 @@ TEST_F(Accusers, WhoIsWrongIsConvictedThoughTheyAreKilledOnTheWay) {
   ASSERT_TRUE(ended.is_object());
   EXPECT_EQ(ended.at("status"), "convicted");
   EXPECT_EQ(ended.at("owes"), Json::array());
+  const Json& place = ended.at("dispute");
+  ASSERT_TRUE(place.is_object()) << ended;
+  EXPECT_THAT(place.at("verdict").get<std::string>(), HasSubstr("the provider was wrong: node "));
+  EXPECT_TRUE(place.at("accused").at("wrong"));
+  EXPECT_TRUE(place.at("element").is_number());
+  EXPECT_TRUE(place.at("operation").is_number());
   journal_->read();
   expect_convicted();
   EXPECT_GE(std::stoll(balance(address_of_key_, "available")), 100);

@@ -59,6 +59,34 @@ TEST_F(MoneyCases, ACheatContestsAndIsConvictedByOneOperation) {
   EXPECT_TRUE(sound) << sound.error().message;
 }
 
+// The ledger forgets a dispute's moves with its end.
+TEST_F(MoneyCases, WhereADisputeHasEndedIsKept) {
+  auto market = open(31, 0.5);
+  prepare(*market);
+  add(*market, "cheat", make_bf16_cheat());
+  ASSERT_TRUE(market->infer("digits", picture(0)));
+  market->rest_ms(5'000);
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  const auto& rows = market->gateway().ledger().cases.rows();
+  ASSERT_EQ(rows.size(), 1u);
+  const auto found = market->gateway().dispute_place(rows.begin()->first);
+  ASSERT_TRUE(found && *found);
+  const cases::Place& place = **found;
+  EXPECT_EQ(place.phase, "over");
+  EXPECT_GT(place.round, 10u);
+  EXPECT_NE(place.verdict.find("the provider was wrong: node "), std::string::npos);
+  EXPECT_TRUE(place.accused.is_wrong);
+  EXPECT_FALSE(place.accuser.is_wrong);
+  EXPECT_NE(place.op, "");
+  ASSERT_TRUE(place.node && place.output && place.element && place.operation && place.operations);
+  EXPECT_LT(*place.operation, *place.operations);
+  EXPECT_NE(place.accused.outputs, place.accuser.outputs);
+  EXPECT_NE(place.accused.claimed, place.accuser.claimed);
+  EXPECT_EQ(place.computed, place.accuser.claimed);
+  EXPECT_FALSE(*market->gateway().dispute_place({core::Digest{1}, {}})) << "no such case";
+}
+
 TEST_F(MoneyCases, WhoIsAccusedAndAwayKeepsNothingAndLosesNothingUntilItAnswers) {
   auto market = open(32, 0.5);
   prepare(*market);

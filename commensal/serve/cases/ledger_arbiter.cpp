@@ -65,8 +65,10 @@ Result<void> LedgerArbiter::check(const ledger::Dispute& dispute, core::ByteView
                     core::to_hex(dispute.input_root), core::to_hex(root));
 }
 
-Result<ledger::Standing> LedgerArbiter::stand(const ledger::Dispute& dispute,
-                                              std::span<const Said> moves) const {
+template <class Tell>
+auto LedgerArbiter::after(const ledger::Dispute& dispute, std::span<const Said> moves,
+                          Tell tell) const
+    -> Result<decltype(tell(std::declval<const arbiter::Referee&>()))> {
   const arbiter::Setup setup = setup_of(dispute);
   const core::Digest id = arbiter::id_of(setup);
   const std::lock_guard lock(mutex_);
@@ -75,7 +77,17 @@ Result<ledger::Standing> LedgerArbiter::stand(const ledger::Dispute& dispute,
       known != nullptr ? **known : *courses_.add(id, std::make_unique<arbiter::Course>(clock_));
   COMMENSAL_TRY(course.open(setup));
   COMMENSAL_TRY(course.go_to(said_by_sides(moves)));
-  return standing_of(course.referee());
+  return tell(course.referee());
+}
+
+Result<ledger::Standing> LedgerArbiter::stand(const ledger::Dispute& dispute,
+                                              std::span<const Said> moves) const {
+  return after(dispute, moves, standing_of);
+}
+
+Result<Place> LedgerArbiter::place(const ledger::Dispute& dispute,
+                                   std::span<const Said> moves) const {
+  return after(dispute, moves, place_of);
 }
 
 }  // namespace commensal::cases

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/limits_disputes.hpp>
 #include <commensal/base/core/recently_used.hpp>
+#include <commensal/serve/cases/place.hpp>
 #include <commensal/trade/pay/ledger/arbiter.hpp>
 #include <commensal/verify/arbiter/course.hpp>
 #include <memory>
@@ -26,8 +27,15 @@ class LedgerArbiter final : public ledger::Arbiter {
   core::Result<void> check(const ledger::Dispute& dispute, core::ByteView origin) const override;
   core::Result<ledger::Standing> stand(const ledger::Dispute& dispute,
                                        std::span<const Said> moves) const override;
+  /// Where it is then. Errors: stand()'s.
+  core::Result<Place> place(const ledger::Dispute& dispute, std::span<const Said> moves) const;
 
  private:
+  /// What `tell` says of the referee after these moves.
+  template <class Tell>
+  auto after(const ledger::Dispute& dispute, std::span<const Said> moves, Tell tell) const
+      -> core::Result<decltype(tell(std::declval<const arbiter::Referee&>()))>;
+
   const core::ManualClock clock_{};  // stands still
   mutable std::mutex mutex_;
   mutable core::RecentlyUsed<core::Digest, std::unique_ptr<arbiter::Course>> courses_{

@@ -3,6 +3,8 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/gateway/bank.hpp>
+#include <commensal/serve/gateway/dispute_ends.hpp>
+#include <commensal/trade/pay/ledger/cases.hpp>
 
 namespace commensal::gateway {
 
@@ -66,9 +68,31 @@ core::Result<ledger::Entry> Bank::stage(const crypto::SecretKey& key, ledger::Bo
 }
 
 core::Result<ledger::Entry> Bank::book(const ledger::Transaction& transaction) {
-  auto booked = book_->stage(transaction, now_ms());
+  const auto* const move = std::get_if<ledger::Argue>(&transaction.body);
+  auto booked = move ? book_move(transaction, *move) : book_->stage(transaction, now_ms());
   if (booked && heard_) heard_(*booked);
   return booked;
+}
+
+/// With the last move of a dispute the ledger forgets all of them: where that led to is kept.
+core::Result<ledger::Entry> Bank::book_move(const ledger::Transaction& transaction,
+                                            const ledger::Argue& move) {
+  const ledger::CaseKey key{move.subject, move.accuser};
+  std::vector<ledger::Arbiter::Said> moves = ledger::moves_of(state(), key);
+  COMMENSAL_ASSIGN(ledger::Entry booked, book_->stage(transaction, now_ms()));
+  const ledger::CaseRow row = state().cases.get(key);
+  if (row.status == ledger::CaseStatus::kContested) return booked;
+  moves.push_back({transaction.sender == key.accuser, move.move});
+  const auto place = arbiter_.place(row.dispute, moves);
+  if (place) COMMENSAL_TRY(DisputeEnds(store_).keep(key, *place));
+  return booked;
+}
+
+core::Result<std::optional<cases::Place>> Bank::place_of(const ledger::CaseKey& key) {
+  const ledger::CaseRow* const row = state().cases.find(key);
+  if (row == nullptr) return std::nullopt;
+  if (row->status != ledger::CaseStatus::kContested) return DisputeEnds(store_).find(key);
+  return arbiter_.place(row->dispute, ledger::moves_of(state(), key));
 }
 
 core::Result<ledger::Entry> Bank::submit(ledger::Body body) { return stage(key_, std::move(body)); }

@@ -62,6 +62,8 @@ class Bank {
   const crypto::Address& address() const { return address_; }
   const ledger::State& state() const { return book_->state(); }
   const ledger::Arbiter& arbiter() const { return arbiter_; }
+  /// Where the dispute of a case stands, or how it ended; nothing: there was none, or nobody knows.
+  core::Result<std::optional<cases::Place>> place_of(const ledger::CaseKey& key);
   /// The key that the gateway audits with: fees and bounties go to an account of its own.
   crypto::SecretKey auditor_key() const { return derived_key("commensal/auditor/v1", ""); }
   /// Of an account of the gateway: what its token may spend.
@@ -94,6 +96,8 @@ class Bank {
   std::int64_t now_ms() const;
   core::Result<ledger::Entry> stage(const crypto::SecretKey& key, ledger::Body body);
   core::Result<ledger::Entry> book(const ledger::Transaction& transaction);
+  core::Result<ledger::Entry> book_move(const ledger::Transaction& transaction,
+                                        const ledger::Argue& move);
   crypto::SecretKey derived_key(std::string_view use, std::string_view name) const;
   crypto::SecretKey key_of(const std::string& account) const {
     return derived_key("commensal/custody/v1", account);

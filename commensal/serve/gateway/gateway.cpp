@@ -227,6 +227,9 @@ std::optional<cases::Brief> Gateway::next_case(const crypto::Address& party, arb
 }
 
 const ledger::Arbiter& Gateway::arbiter() const { return state_->bank.arbiter(); }
+core::Result<std::optional<cases::Place>> Gateway::dispute_place(const ledger::CaseKey& key) {
+  return state_->bank.place_of(key);
+}
 
 core::Result<void> Gateway::answer_audit(const protocol::AuditReport& report, bool is_ours) {
   COMMENSAL_TRY(protocol::verify_report(report, state_->config.money.rules.chain_id));

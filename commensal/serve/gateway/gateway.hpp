@@ -193,6 +193,8 @@ class Gateway final : public rpc::GatewayPort {
 
   /// Whose rules the ledger judges cases by. Any thread.
   const ledger::Arbiter& arbiter() const;
+  /// Bank::place_of.
+  core::Result<std::optional<cases::Place>> dispute_place(const ledger::CaseKey& key);
   /// Money as the gateway's ledger has it.
   const ledger::State& ledger() const;
   const ticket::TicketBook& tickets() const;

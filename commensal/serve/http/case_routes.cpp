@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/base/core/limits_disputes.hpp>
 #include <commensal/serve/cases/brief.hpp>
+#include <commensal/serve/cases/place.hpp>
 #include <commensal/serve/http/api.hpp>
 #include <commensal/serve/http/json_cursor.hpp>
 #include <commensal/trade/pay/ledger/cases.hpp>
@@ -68,6 +69,56 @@ Json turn_json(const ledger::State& state, const ledger::Arbiter* arbiter, const
   return {{"owes", owes}, {"until_ms", until}, {"called", called}};
 }
 
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json bits_of(const std::optional<std::uint64_t>& bits) {
+  return bits ? Json(fmt::format("{:x}", *bits)) : Json(nullptr);
+}
+
+Json side_json(const cases::Place::Said& said) {
+  const auto hash = [](const core::Digest& one) {
+    return one == core::Digest{} ? Json(nullptr) : Json(core::to_hex(one));
+  };
+  return {{"outputs", hash(said.outputs)},
+          {"hash", hash(said.hash)},
+          {"claimed", bits_of(said.claimed)},
+          {"wrong", said.is_wrong}};
+}
+
+Json place_json(const cases::Place& place) {
+  return {{"phase", place.phase},
+          {"round", place.round},
+          {"node", or_null(place.node)},
+          {"operator", place.op.empty() ? Json(nullptr) : Json(place.op)},
+          {"output", or_null(place.output)},
+          {"element", or_null(place.element)},
+          {"operation", or_null(place.operation)},
+          {"operations", or_null(place.operations)},
+          {"computed", bits_of(place.computed)},
+          {"verdict", place.verdict.empty() ? Json(nullptr) : Json(place.verdict)},
+          {"accused", side_json(place.accused)},
+          {"accuser", side_json(place.accuser)}};
+}
+
+/// Moves show some of an answer's data: they are for its account, operators, and auditors where any
+/// auditor may see the inputs.
+bool may_see_moves(Gateway& gateway, const Call& call, const CaseRow& row) {
+  if (is_operator(call)) return true;
+  const bool is_public = row.dispute.receipt.job.auditors == protocol::AuditorClass::kPublic;
+  if (is_public && call.account.role == gateway::Role::kAuditor) return true;
+  const auto record = gateway.receipts().find(protocol::receipt_id(row.dispute.receipt.body()));
+  return record && record->account == call.account.name;
+}
+
+Json dispute_json(Gateway& gateway, const Call& call, const CaseKey& key, const CaseRow& row) {
+  if (!may_see_moves(gateway, call, row)) return nullptr;
+  const auto place = gateway.dispute_place(key);
+  return place && *place ? place_json(**place) : Json(nullptr);
+}
+
 /// ?party=0x...: those in which it accuses or is accused. The newest, pending ones first.
 Response list_cases(Gateway& gateway, const Call& call) {
   constexpr std::size_t kListed = 100;
@@ -111,8 +162,10 @@ Response show_cases(Gateway& gateway, const Call& call) {
     Json one = case_json(row->first, row->second);
     // Each may take a whole dispute to judge: no more than are remembered.
     const ledger::Arbiter* const arbiter = left > 0 ? &gateway.arbiter() : nullptr;
+    const bool is_judged = row->second.status != CaseStatus::kContested || left > 0;
     if (row->second.status == CaseStatus::kContested && left > 0) --left;
     one.update(turn_json(state, arbiter, row->first, row->second));
+    one["dispute"] = is_judged ? dispute_json(gateway, call, row->first, row->second) : nullptr;
     made.push_back(std::move(one));
   }
   if (!made.empty()) return json_response(Json{{"cases", std::move(made)}}.dump());

@@ -136,7 +136,7 @@ constexpr About kAbout[] = {
     {"POST /v1/audits/{receipt}", "Answer an audit"},
     {"GET /v1/cases", "Open cases"},
     {"GET /v1/cases/next", "The next case of a party", "", "bytes"},
-    {"GET /v1/cases/{subject}", "Cases about a receipt"},
+    {"GET /v1/cases/{subject}", "Cases about a receipt, and where their disputes stand or ended"},
     {"POST /v1/cases/{subject}/nonce", "Disclose a nonce"},
 };
 
