@@ -8,6 +8,9 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/build/page/" DESTINATION "${share}/page
         COMPONENT product OPTIONAL)
 install(FILES docs/grafana/commensal.json docs/grafana/alerts.yml DESTINATION "${share}/grafana"
         COMPONENT product)
+# Something to ask the digit network.
+install(FILES examples/three.pgm examples/digits.md DESTINATION "${share}/examples"
+        COMPONENT product)
 
 # What has a place of its own beside the prefix is a package's alone (EXCLUDE_FROM_ALL).
 set(from "${PROJECT_SOURCE_DIR}/packages")

@@ -101,6 +101,7 @@ export function inline(text, depth = 0) {
 // turn.
 const RULES = {
   fence: /^ {0,3}(```+|~~~+)/,
+  code: /^(?: {4}|\t)/,
   heading: /^ {0,3}(#{1,6})(?=\s)/,
   quote: /^ {0,3}> ?/,
   item: /^ {0,3}(?:[-*+]|(\d{1,9})[.)])\s+/,
@@ -155,6 +156,17 @@ function fenced(state) {
   return { tag: "pre", children: [{ tag: "code", children: [lines.join("\n")] }] };
 }
 
+/** Lines behind four spaces, which only begin where no paragraph is under way. */
+function indented(state) {
+  const lines = takeWhile(
+    state,
+    (line) => RULES.code.test(line) || isBlank(line),
+    (line) => line.replace(RULES.code, ""),
+  );
+  while (isBlank(lines.at(-1))) lines.pop();
+  return { tag: "pre", children: [{ tag: "code", children: [lines.join("\n")] }] };
+}
+
 function table(state) {
   const head = row(state.lines[state.at], "th");
   state.at += 2;
@@ -197,6 +209,7 @@ function list(state, depth) {
 function block(state, depth) {
   const line = state.lines[state.at];
   if (RULES.fence.test(line)) return fenced(state);
+  if (RULES.code.test(line)) return indented(state);
   const heading = RULES.heading.exec(line);
   if (heading) {
     state.at++;

@@ -151,3 +151,11 @@ test("64 KiB of the same takes no long time, and ends", () => {
     assert.ok(took < MS_MAX, `${JSON.stringify(unit)}: ${Math.round(took)} ms`);
   }
 });
+
+test("lines behind four spaces are code, where no paragraph is under way", () => {
+  const code = (text) => ({ tag: "pre", children: [{ tag: "code", children: [text] }] });
+  assert.deepEqual(parse("    a **b**\n\n      <i>\n\nc").slice(0, 1), [code("a **b**\n\n  <i>")]);
+  assert.deepEqual(parse("\ta\n    "), [code("a")]);
+  assert.deepEqual(parse("a\n    b"), [{ tag: "p", children: ["a b"] }]);
+  assert.equal(textOf(parse("    a\n\nb")), "ab");
+});

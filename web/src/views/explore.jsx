@@ -35,7 +35,7 @@ function One({ model }) {
     model.modality,
     model.license,
     bytes(model.bytes),
-    model.served ? `${number(model.served)} answers` : "",
+    model.served ? `${number(model.served)} answer${model.served === 1 ? "" : "s"}` : "",
     model.private ? "private" : "",
   ];
   return (

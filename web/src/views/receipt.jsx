@@ -189,12 +189,14 @@ function Check({ id, receipt }) {
           : "This tab has not asked for it: the question and the answer that you know are not compared."}
       </p>
       <Expected value={typed} onChange={type} />
-      <button type="button" class="main" onClick={check.start} disabled={check.state.busy}>
-        Check signatures and hashes
-      </button>{" "}
-      <button type="button" onClick={again.start} disabled={again.state.busy}>
-        Compute it again here
-      </button>
+      <div class="side">
+        <button type="button" class="main" onClick={check.start} disabled={check.state.busy}>
+          Check signatures and hashes
+        </button>
+        <button type="button" onClick={again.start} disabled={again.state.busy}>
+          Compute it again here
+        </button>
+      </div>
       <div aria-live="polite">
         {check.state.busy && <p class="quiet">Checking…</p>}
         <Failure error={check.state.error} />

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A provider's way in, in three steps.
+import { amount } from "../format.js";
 import { Command } from "../parts.jsx";
 import { api, useAnswer } from "../session.js";
 
@@ -29,7 +30,7 @@ export default function Serve() {
           />
           {hasStake && (
             <p>
-              It locks a stake of at least {terms.stake_min}
+              It locks a stake of at least {amount(terms.stake_min)}
               {terms.test_money && ", of test money that newcomers on loopback are given"}.
             </p>
           )}

@@ -149,7 +149,7 @@ export function Try({ model, card }) {
   };
   return (
     <form onSubmit={run}>
-      {card.example?.text && <p class="quiet">{card.example.text}</p>}
+      {card.example?.text && <p class="quiet">For example: {card.example.text}</p>}
       {model.inputs.map((port) => (
         <Input
           port={port}
