@@ -94,7 +94,7 @@ endfunction()
 
 # commensal_test(NAME SOURCES file ... LINK target ... [LABEL label] [TIMEOUT seconds] [SERIAL])
 # A GoogleTest program; SERIAL: what it measures bears nothing beside it. A suite whose name begins with "Equality", "Conformance", "Sim",
-# "Exhaustive", "Gpu", "Money", "Governor" or "Slow" carries that CTest label, every other one LABEL (default:
+# "Exhaustive", "Gpu", "Money", "Governor", "Slow" or "Training" carries that CTest label, every other one LABEL (default:
 # unit).
 function(commensal_test name)
   cmake_parse_arguments(TEST "SERIAL" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
@@ -109,7 +109,7 @@ function(commensal_test name)
   target_compile_definitions(${name} PRIVATE COMMENSAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # Half of all compiling is that of tests, and a third less of it with -O1; what they test is -O2.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  set(special Equality Conformance Sim Exhaustive Gpu Money Governor Slow)
+  set(special Equality Conformance Sim Exhaustive Gpu Money Governor Slow Training)
   set(rest "*")
   set(minus)
   foreach(suite IN LISTS special)

@@ -39,6 +39,12 @@ void div(Step& step) {
   step.give(1, [&] { return -((step.dy() * step.y()) / step.x(1)); });
 }
 
+/// y = a - n * b, where the whole number n has no slope.
+void mod(Step& step) {
+  step.give(0, step.dy());
+  step.give(1, [&] { return -(step.dy() * ((step.x(0) - step.y()) / step.x(1))); });
+}
+
 void pow(Step& step) {
   if (!is_plain_broadcast(step)) return;
   const Value x = step.x(0), exponent = cast(step.x(1), x.type().dtype);

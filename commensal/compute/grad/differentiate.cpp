@@ -5,6 +5,7 @@
 #include <commensal/compute/grad/way.hpp>
 #include <commensal/compute/graph/place_of.hpp>
 #include <set>
+#include <span>
 
 namespace commensal::grad {
 
@@ -15,18 +16,13 @@ using graph::Graph;
 using graph::Node;
 using tensor::TensorType;
 
-Rule rule_of(const kernels::Operator& op) {
-  if (!op.domain.empty()) return nullptr;
-  const auto at = std::ranges::lower_bound(kGradients, op.name, {}, &GradientRow::name);
-  return at != std::end(kGradients) && !(op.name < at->name) ? at->rule : nullptr;
-}
-
 namespace {
 
-bool is_float(tensor::DType dtype) {
-  using tensor::DType;
-  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
-         dtype == DType::kBfloat16;
+/// Null: the operator has no gradient.
+const GradientRow* row_of(const kernels::Operator& op) {
+  if (!op.domain.empty()) return nullptr;
+  const auto at = std::ranges::lower_bound(kGradients, op.name, {}, &GradientRow::name);
+  return at != std::end(kGradients) && !(op.name < at->name) ? at : nullptr;
 }
 
 Result<ValueId> value_named(const Graph& graph, const std::string& name) {
@@ -67,13 +63,13 @@ Result<std::vector<ValueId>> open_weights(Graph& graph, const Wanted& wanted,
 
 /// Which values a weight decides, as far as floats go.
 std::vector<bool> active_values(const Maker& maker, const Graph& graph,
-                                const std::vector<ValueId>& weights) {
+                                const std::vector<ValueId>& weights, std::size_t first) {
   std::vector<bool> active(graph.values.size(), false);
   for (const ValueId id : weights) active[static_cast<std::size_t>(id)] = true;
   const auto is_active = [&](ValueId id) {
     return id != kAbsent && active[static_cast<std::size_t>(id)];
   };
-  for (const Node& node : graph.nodes) {
+  for (const Node& node : std::span(graph.nodes).subspan(first)) {
     const bool any = std::ranges::any_of(node.inputs, is_active) ||
                      std::ranges::any_of(node.subgraphs, [&](const graph::Subgraph& inner) {
                        return std::ranges::any_of(inner.captures, is_active);
@@ -99,10 +95,8 @@ Result<void> check_types(const Maker& maker, const Node& node) {
   return {};
 }
 
-Result<void> go_back(Maker& maker, std::size_t nodes, ValueId loss, Step::Way& way) {
-  const auto one = filled(maker, 1, maker.type(loss));
-  way.gradients[static_cast<std::size_t>(loss)] = one.id;
-  for (std::size_t i = nodes; i-- > 0;) {
+Result<void> go_back(Maker& maker, std::size_t first, std::size_t nodes, Step::Way& way) {
+  for (std::size_t i = nodes; i-- > first;) {
     Step step(maker, i, way);
     const Node& node = step.node();
     const bool is_reached = std::ranges::any_of(
@@ -115,31 +109,67 @@ Result<void> go_back(Maker& maker, std::size_t nodes, ValueId loss, Step::Way& w
     });
     if (!is_reached || !leads_on) continue;
     const std::string place = graph::place_of(node);
-    const Rule rule = node.subgraphs.empty() ? rule_of(*node.op) : nullptr;
-    if (rule == nullptr) {
+    const GradientRow* const row = node.subgraphs.empty() ? row_of(*node.op) : nullptr;
+    if (row == nullptr) {
       return core::in_context(place, {ErrorCode::kUnsupported, "this operator has no gradient"});
     }
     if (auto known = check_types(maker, node); !known)
       return core::in_context(place, known.error());
-    for (std::size_t o = 1; o < node.outputs.size(); ++o) {
-      if (!step.has_dy(o) || rule == rules::split) continue;  // the one that reads them
+    for (std::size_t o = row->outputs; o < node.outputs.size(); ++o) {
+      if (!step.has_dy(o)) continue;
       const std::string what = fmt::format("its output {} has no gradient", o);
       return core::in_context(place, {ErrorCode::kUnsupported, what});
     }
-    rule(step);
+    row->rule(step);
     if (const auto state = maker.state(); !state) return core::in_context(place, state.error());
   }
   return {};
 }
 
+/// What nobody reads is not computed: of the nodes from `first` on.
+void drop_unread(Graph& graph, std::size_t first) {
+  std::vector<bool> is_read(graph.values.size(), false);
+  const auto read = [&](ValueId id) {
+    if (id != kAbsent) is_read[static_cast<std::size_t>(id)] = true;
+  };
+  std::ranges::for_each(graph.outputs, read);
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    Node& node = graph.nodes[i];
+    const bool is_needed = std::ranges::any_of(node.outputs, [&](ValueId id) {
+      return id != kAbsent && is_read[static_cast<std::size_t>(id)];
+    });
+    if (i >= first && !is_needed) {
+      node.op = nullptr;
+      continue;
+    }
+    std::ranges::for_each(node.inputs, read);
+    for (const graph::Subgraph& inner : node.subgraphs) std::ranges::for_each(inner.captures, read);
+  }
+  std::erase_if(graph.nodes, [](const Node& node) { return node.op == nullptr; });
+}
+
 }  // namespace
+
+Rule rule_of(const kernels::Operator& op) {
+  const GradientRow* const row = row_of(op);
+  return row == nullptr ? nullptr : row->rule;
+}
 
 Result<std::vector<ValueId>> add_gradients(Maker& maker, ValueId y,
                                            const std::vector<ValueId>& xs) {
+  return add_gradients(maker, {{y, filled(maker, 1, maker.type(y)).id}}, xs, 0);
+}
+
+Result<std::vector<ValueId>> add_gradients(Maker& maker, const std::vector<Seed>& seeds,
+                                           const std::vector<ValueId>& xs, std::size_t first) {
   const std::size_t nodes = maker.graph().nodes.size();
-  Step::Way way{active_values(maker, maker.graph(), xs), {}};
+  Step::Way way{active_values(maker, maker.graph(), xs, first), {}};
   way.gradients.assign(way.active.size(), kAbsent);
-  COMMENSAL_TRY(go_back(maker, nodes, y, way));
+  for (const Seed& seed : seeds) {
+    ValueId& so_far = way.gradients[static_cast<std::size_t>(seed.y)];
+    so_far = so_far == kAbsent ? seed.dy : (maker.value(so_far) + maker.value(seed.dy)).id;
+  }
+  COMMENSAL_TRY(go_back(maker, first, nodes, way));
   std::vector<ValueId> made;
   for (const ValueId x : xs) made.push_back(way.gradients[static_cast<std::size_t>(x)]);
   return made;
@@ -155,6 +185,7 @@ Result<std::shared_ptr<const Graph>> with_gradients(const Graph& graph, const Wa
   COMMENSAL_ASSIGN(const auto weights, open_weights(opened, wanted, types));
   COMMENSAL_ASSIGN(const ValueId loss, value_named(opened, wanted.loss));
   COMMENSAL_ASSIGN(auto known, graph::optimise::known_of(opened, types));
+  const std::size_t nodes = opened.nodes.size();
   Maker maker(std::move(opened), std::move(known));
   const auto type = maker.known_type(loss);
   if (!type || !is_float(type->dtype) || type->shape.elements() != 1) {
@@ -174,6 +205,7 @@ Result<std::shared_ptr<const Graph>> with_gradients(const Graph& graph, const Wa
                   wanted.weights[i], wanted.loss);
     made.outputs.push_back(gradients[i]);
   }
+  drop_unread(made, nodes);
   return std::make_shared<const Graph>(std::move(made));
 }
 

@@ -20,19 +20,6 @@ TEST(Maker, TypesStayGoodWhenValuesAreAdded) {
   EXPECT_FALSE(maker.known_type(x));
 }
 
-TEST(EqualityGradients, OfBatchNormalizationOfOneAxis) {
-  for (const std::int64_t trains : {0, 1}) {
-    check({"BatchNormalization of [N]",
-           [&](Case& c) {
-             const ValueId x = c.in({4}), scale = c.in({1}), bias = c.in({1});
-             const ValueId mean = c.fixed({1}), variance = c.fixed({1}, 0.5f, 2);
-             return std::vector{c.ops("BatchNormalization", {x, scale, bias, mean, variance},
-                                      trains != 0 ? 3 : 1, with({{"training_mode", trains}}))[0]};
-           },
-           true, 5e-5});
-  }
-}
-
 /// The gradient of a graph with one input by its rules, of these elements.
 core::Result<std::vector<double>> gradient_of(Case& written, ValueId output,
                                               const std::vector<double>& at) {
@@ -45,24 +32,7 @@ core::Result<std::vector<double>> gradient_of(Case& written, ValueId output,
   return std::vector<double>(all.begin(), all.end());
 }
 
-TEST(EqualityGradients, OfReductionsThatCopy) {
-  for (const char* const name : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceL1", "ReduceL2",
-                                 "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"}) {
-    check({name, [&](Case& c) {
-             const ValueId x = c.in({2, 3}, 0.5f, 2);
-             return std::vector{c.op(name, {x}, with({{"noop_with_empty_axes", integer(1)}}))};
-           }});
-  }
-}
-
-TEST(EqualityGradients, OfPReluOfOneSlopeAChannel) {
-  check({"PRelu of opset 6", [](Case& c) {
-           const ValueId x = c.in({2, 3, 3, 3});
-           return std::vector{c.op("PRelu", {x, c.in({3})}, {}, 6)};
-         }});
-}
-
-TEST(Gradients, AreFiniteWhereOneIs) {
+TEST(TrainingEdges, AreFiniteWhereOneIs) {
   Case power(1, Case::Form::kWide);
   const auto flat = gradient_of(power, power.op("Pow", {power.in({2}), power.number(0)}), {0, 3});
   ASSERT_TRUE(flat) << flat.error().message;
@@ -77,10 +47,12 @@ TEST(Gradients, AreFiniteWhereOneIs) {
   EXPECT_NEAR((*zero)[3] / (*zero)[2], 4.0 / 3, 1e-12);
 }
 
-TEST(Gradients, OfSecondOutputsAreRefused) {
+TEST(TrainingRefusals, OfSecondOutputs) {
   Case c(1, Case::Form::kNarrow);
   const ValueId x = c.in({2, 3});
-  const auto outputs = c.ops("LayerNormalization", {x, c.fixed({3})}, 2);
+  const ValueId each = c.fixed({3}, 0.5f, 1);
+  const auto outputs = c.ops("BatchNormalization", {x, each, each, each, each}, 3,
+                             with({{"training_mode", integer(1)}}));
   ASSERT_TRUE(c.finish({outputs[0], outputs[1]}));
   const auto made = with_gradients(c.graph(), c.wanted());
   ASSERT_FALSE(made);

@@ -19,6 +19,22 @@ bool adds(Step& step, bool& known) {
   return reduction == "add";
 }
 
+/// Places of one batch entry, each behind its own.
+Value with_batch(Value indices, std::int64_t batch_dims) {
+  Maker& maker = *indices.maker;
+  Dims one = indices.dims();
+  one.back() = 1;
+  std::vector<Value> parts;
+  for (std::int64_t d = 0; d < batch_dims; ++d) {
+    Dims beside(one.size(), 1);
+    beside[static_cast<std::size_t>(d)] = one[static_cast<std::size_t>(d)];
+    const Value count = maker.list(range(0, one[static_cast<std::size_t>(d)]));
+    parts.push_back(expand(reshape(count, beside), one));
+  }
+  parts.push_back(indices);
+  return concat(parts, -1);
+}
+
 }  // namespace
 
 void gather(Step& step) {
@@ -57,10 +73,33 @@ void gather_elements(Step& step) {
 }
 
 void gather_nd(Step& step) {
-  if (step.integer("batch_dims", 0) != 0)
-    return step.refuse("its batch_dims above 0 have no gradient");
+  const std::int64_t batch_dims = step.integer("batch_dims", 0);
+  if (batch_dims > 0) {
+    const Value places = with_batch(step.x(1), batch_dims);
+    return step.give(0, [&] {
+      return step.maker().add("ScatterND", {zeros_like(step.x()), places, step.dy()}, adding());
+    });
+  }
   step.give(0,
             step.maker().add("ScatterND", {zeros_like(step.x()), step.x(1), step.dy()}, adding()));
+}
+
+/// Its places are all different ones.
+void top_k(Step& step) {
+  const Value places = step.y_or_more(1, {tensor::DType::kInt64, step.y().type().shape});
+  const std::int64_t axis = step.integer("axis", -1);
+  step.give(0, [&] {
+    return step.maker().add("ScatterElements", {zeros_like(step.x()), places, step.dy()},
+                            attributes_of({{"axis", axis}}));
+  });
+}
+
+void reverse_sequence(Step& step) {  // its own inverse
+  step.give(0, [&] {
+    return step.maker().add("ReverseSequence", {step.dy(), step.x(1)},
+                            attributes_of({{"batch_axis", step.integer("batch_axis", 1)},
+                                           {"time_axis", step.integer("time_axis", 0)}}));
+  });
 }
 
 void scatter_elements(Step& step) {

@@ -11,6 +11,11 @@ using tensor::TensorType;
 
 const TensorType& Value::type() const { return maker->type(id); }
 
+bool is_float(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 ||
+         dtype == DType::kBfloat16;
+}
+
 kernels::Attributes attributes_of(std::initializer_list<kernels::Attributes::Named> all) {
   kernels::Attributes made;
   for (const auto& [name, value] : all) made.set(name, value);
@@ -145,6 +150,22 @@ std::vector<Value> Maker::add_many(std::string_view op, const std::vector<Value>
   return made;
 }
 
+std::vector<Value> Maker::add_node(graph::Node node) {
+  std::vector<Value> made;
+  for (ValueId& output : node.outputs) {
+    output = fresh("grad", {DType::kFloat32, {}});
+    made.push_back(value(output));
+  }
+  node.name = fmt::format("{}_{}", node.name, node.outputs.front());
+  if (!node.subgraphs.empty() || node.op->judge->infer == nullptr) {
+    fail({ErrorCode::kUnsupported,
+          fmt::format("{} '{}': no gradient leads through it", node.op->name, node.name)});
+  }
+  if (!error_) infer(node);
+  graph_.nodes.push_back(std::move(node));
+  return made;
+}
+
 Value Maker::add(std::string_view op, const std::vector<Value>& inputs,
                  kernels::Attributes attributes) {
   return add_many(op, inputs, std::move(attributes), 1)[0];
@@ -172,6 +193,11 @@ void Maker::infer(graph::Node& node) {
     return fail({types.error().code,
                  fmt::format("its gradient's {}: {}", node.op->name, types.error().message)});
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (tensor::traits((*types)[i].dtype).size == 0) {
+      return fail(
+          {ErrorCode::kUnsupported,
+           fmt::format("its gradient's {}: its type is not known before it runs", node.op->name)});
+    }
     types_[static_cast<std::size_t>(node.outputs[i])] = (*types)[i];
   }
 }

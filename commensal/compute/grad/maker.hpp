@@ -31,6 +31,9 @@ struct Value {
   Dims dims() const { return {type().shape.dims().begin(), type().shape.dims().end()}; }
 };
 
+/// Whether a gradient may flow through elements of that type.
+bool is_float(tensor::DType dtype);
+
 kernels::Attributes attributes_of(std::initializer_list<kernels::Attributes::Named> all);
 
 /// A graph to which nodes are added, whose types are inferred at once. The first node that refuses
@@ -61,6 +64,8 @@ class Maker {
                               kernels::Attributes attributes, std::size_t outputs);
   Value add(std::string_view op, const std::vector<Value>& inputs,
             kernels::Attributes attributes = {});
+  /// A node as a model has it; its outputs are made anew, those that it lacks (kAbsent) too.
+  std::vector<Value> add_node(graph::Node node);
   Value input(std::string name, const tensor::TensorType& type);
   Value constant(tensor::Tensor value);
   Value list(const Dims& values);

@@ -29,6 +29,18 @@ Value spread_along(Value x, std::int64_t axis, Dims places) {
   return x.maker->add("Gather", {longer, x.maker->list(places)}, attributes_of({{"axis", axis}}));
 }
 
+/// Where along an axis what is padded comes from.
+Dims padded_places(shapes::PadMode mode, std::int64_t from, std::int64_t to, std::int64_t before) {
+  Dims places = range(-before, to - before);
+  for (std::int64_t& x : places) {
+    if (mode == shapes::PadMode::kEdge) x = std::clamp<std::int64_t>(x, 0, from - 1);
+    if (mode == shapes::PadMode::kReflect && x < 0) x = -x;
+    if (mode == shapes::PadMode::kReflect && x >= from) x = 2 * (from - 1) - x;
+    if (mode == shapes::PadMode::kWrap) x = (x % from + from) % from;
+  }
+  return places;
+}
+
 }  // namespace
 
 void identity(Step& step) { step.give(0, step.dy()); }
@@ -101,8 +113,19 @@ void slice(Step& step) {
 void pad(Step& step) {
   const auto call = step.read_call([](const kernels::Call& c) { return shapes::pad_of(c); });
   if (!step.maker().state()) return;
-  if (call.mode != shapes::PadMode::kConstant)
-    return step.refuse("its mode has no gradient, only 'constant' has");
+  if (call.mode != shapes::PadMode::kConstant) {
+    return step.through([&](const std::vector<Value>& xs) -> std::vector<Value> {
+      Value made = xs[0];
+      for (int axis = 0; axis < made.rank(); ++axis) {
+        const std::int64_t before = call.before[static_cast<std::size_t>(axis)];
+        const Dims places = padded_places(call.mode, made.dim(axis), step.y().dim(axis), before);
+        if (places == range(0, made.dim(axis))) continue;
+        made = step.maker().add("Gather", {made, step.maker().list(places)},
+                                attributes_of({{"axis", std::int64_t{axis}}}));
+      }
+      return {made};
+    });
+  }
   if (step.wants(2)) return step.refuse("its value has no gradient");
   Dims starts, ends, before, after;
   for (int axis = 0; axis < step.x().rank(); ++axis) {

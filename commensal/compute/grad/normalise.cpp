@@ -84,9 +84,20 @@ void layer_normalization(Step& step) {
   const Dims axes = range(*axis, step.x().rank());
   const double epsilon = step.real("epsilon", 1e-5f);
   const Normal normal = normal_of(step.x(), axes, epsilon);
-  step.give(0, [&] { return back_through(normal, dy * step.x(1), axes); });
-  step.give(1, [&] { return dy * normal.values; });
-  step.give(2, [&] { return dy; });
+  if (step.has_dy(0)) {
+    step.give(0, [&] { return back_through(normal, dy * step.x(1), axes); });
+    step.give(1, [&] { return dy * normal.values; });
+    step.give(2, [&] { return dy; });
+  }
+  // Of the mean and of r: dr/dx = -r * r * n / m.
+  const DType dtype = step.x().type().dtype;
+  const auto count = static_cast<double>(step.x().type().shape.elements(*axis, step.x().rank()));
+  const auto everywhere = [&](Value each) { return expand(each, step.x().dims()); };
+  if (step.has_dy(1)) step.give(0, everywhere(cast(step.dy(1), dtype) / count));
+  if (step.has_dy(2)) {
+    const Value each = cast(step.dy(2), dtype) * (normal.factor * normal.factor) / count;
+    step.give(0, -(everywhere(each) * normal.values));
+  }
 }
 
 void rms_normalization(Step& step) {

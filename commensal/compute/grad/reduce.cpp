@@ -96,6 +96,24 @@ void reduce_log_sum_exp(Step& step) {
   step.give(0, apply("Exp", step.x() - reduced.beside(step.y())) * reduced.beside(step.dy()));
 }
 
+/// The product of all others: y / x, but where there are zeros that of the rest at the only one.
+void reduce_prod(Step& step) {
+  const Reduced reduced(step);
+  if (reduced.copies(step)) return;
+  Maker& maker = step.maker();
+  const Value x = step.x(), nothing = maker.number(0, x.type().dtype);
+  const Value is_zero = maker.add("Equal", {x, nothing});
+  const Value zeros = sum(grad::cast(is_zero, x.type().dtype), reduced.axes(), true);
+  const Value divisor = select(is_zero, maker.number(1, x.type().dtype), x);
+  const Value rest = reduced.axes().empty()
+                         ? divisor
+                         : maker.add("ReduceProd", {divisor, maker.list(reduced.axes())},
+                                     attributes_of({{"keepdims", std::int64_t{1}}}));
+  const Value at_zero = select(greater(zeros, 1.5), nothing, rest);
+  const Value elsewhere = select(greater(zeros, 0.5), nothing, rest / divisor);
+  step.give(0, select(is_zero, at_zero, elsewhere) * reduced.beside(step.dy()));
+}
+
 void cumsum(Step& step) {
   const std::int64_t reverse = step.integer("reverse", 0), exclusive = step.integer("exclusive", 0);
   step.give(0, [&] {

@@ -50,6 +50,7 @@ void clip(Step&);
 void div(Step&);
 void extreme(Step&);  // Max, Min
 void mean(Step&);
+void mod(Step&);
 void mul(Step&);
 void pow(Step&);
 void prelu(Step&);
@@ -82,6 +83,7 @@ void reduce_l2(Step&);
 void reduce_log_sum(Step&);
 void reduce_log_sum_exp(Step&);
 void reduce_mean(Step&);
+void reduce_prod(Step&);
 void reduce_sum(Step&);
 void reduce_sum_square(Step&);
 void softmax(Step&);
@@ -109,7 +111,26 @@ void trilu(Step&);
 void gather(Step&);
 void gather_elements(Step&);
 void gather_nd(Step&);
+void reverse_sequence(Step&);
 void scatter_elements(Step&);
 void scatter_nd(Step&);
+void top_k(Step&);
+
+// attention.cpp, einsum.cpp, recurrent.cpp, sampling.cpp
+void attention(Step&);
+void einsum(Step&);
+void gru(Step&);
+void lstm(Step&);
+void resize(Step&);
+void rnn(Step&);
+
+// spelled_out.cpp
+void global_lp_pool(Step&);
+void group_normalization(Step&);
+void lp_normalization(Step&);
+void lp_pool(Step&);
+void lrn(Step&);
+void mean_variance_normalization(Step&);
+void rotary_embedding(Step&);
 
 }  // namespace commensal::grad::rules

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/compute/grad/step.hpp>
+#include <commensal/compute/grad/way.hpp>
 
 namespace commensal::grad {
 
@@ -44,6 +46,33 @@ void Step::give(std::size_t i, Value gradient) {
   ValueId& so_far = way_.gradients[id];
   // In the order in which the way back comes by: the last user of a value first.
   so_far = so_far == kAbsent ? gradient.id : (maker_.value(so_far) + gradient).id;
+}
+
+void Step::through(const std::function<std::vector<Value>(const std::vector<Value>&)>& write) {
+  std::vector<Value> all;
+  std::vector<ValueId> own(inputs(), kAbsent), xs;
+  for (std::size_t i = 0; i < inputs(); ++i) {
+    all.push_back(has(i) ? x(i) : Value());
+    if (!wants(i)) continue;
+    all[i] = apply("Identity", x(i));  // the same value may be two inputs
+    own[i] = all[i].id;
+    xs.push_back(own[i]);
+  }
+  const std::size_t first = maker_.graph().nodes.size();
+  const std::vector<Value> made = write(all);
+  std::vector<Seed> seeds;
+  for (std::size_t o = 0; o < std::min(made.size(), outputs()); ++o) {
+    if (made[o].maker != nullptr && has_dy(o)) seeds.push_back({made[o].id, dy(o).id});
+  }
+  if (!maker_.state()) return;
+  const auto gradients = add_gradients(maker_, seeds, xs, first);
+  if (!gradients) return maker_.fail(gradients.error());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < inputs(); ++i) {
+    if (own[i] == kAbsent) continue;
+    const ValueId gradient = (*gradients)[next++];
+    if (gradient != kAbsent) give(i, maker_.value(gradient));
+  }
 }
 
 std::int64_t Step::integer(std::string_view name, std::int64_t fallback) {

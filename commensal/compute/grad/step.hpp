@@ -44,6 +44,11 @@ class Step {
     if (wants(i)) give(i, gradient());
   }
 
+  /// For operators that others spell out: `write` makes the outputs of the inputs (no maker:
+  /// absent) once more, of operators that have gradients, and those are given. Outputs that it
+  /// leaves out have none.
+  void through(const std::function<std::vector<Value>(const std::vector<Value>& xs)>& write);
+
   /// An attribute, or what the operator takes for it; one of another type is an error.
   std::int64_t integer(std::string_view name, std::int64_t fallback);
   double real(std::string_view name, float fallback);

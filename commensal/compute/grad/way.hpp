@@ -11,4 +11,13 @@ namespace commensal::grad {
 core::Result<std::vector<ValueId>> add_gradients(Maker& maker, ValueId y,
                                                  const std::vector<ValueId>& xs);
 
+/// How much a sum changes with a value of the graph.
+struct Seed {
+  ValueId y = kAbsent, dy = kAbsent;
+};
+/// The same of a sum that changes by `seeds`, through no node before number `first`: `xs`, which
+/// are made before it, do not depend on each other.
+core::Result<std::vector<ValueId>> add_gradients(Maker& maker, const std::vector<Seed>& seeds,
+                                                 const std::vector<ValueId>& xs, std::size_t first);
+
 }  // namespace commensal::grad

@@ -44,7 +44,7 @@ inline constexpr Operator kIndexingRows[] = {
      .judge = &ref::kRoiAlign, .cpu = cpu::roi_align},
     {.name = "Scatter", .since = 9, .until = 10, .inputs = {3, 3}, .kind = Kind::kReduction,
      .judge = &ref::kScatterElements, .strings = Strings::kCodes,
-     .codes = {kFirstAndThird, kFirst}},
+     .codes = {kFirstAndThird, kFirst}, .shaping = kNone, .checked = kSecond},
     {.name = "ScatterElements", .since = 11, .inputs = {3, 3}, .kind = Kind::kReduction,
      .judge = &ref::kScatterElements, .strings = Strings::kCodes,
      .codes = {kFirstAndThird, kFirst}, .shaping = kNone, .checked = kSecond},

@@ -158,8 +158,8 @@ void expect_equal_everywhere(const std::shared_ptr<const graph::Graph>& graph,
 
 }  // namespace
 
-void check(const Recipe& recipe, int seeds) {
-  for (int seed = 0; seed < seeds; ++seed) {
+void check(const Recipe& recipe) {
+  for (int seed = 0; seed < recipe.seeds; ++seed) {
     SCOPED_TRACE(fmt::format("{}, seed {}", recipe.name, seed));
     const auto write = [&](Case& made) {
       const auto done = made.finish(recipe.write(made));

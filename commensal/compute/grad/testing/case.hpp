@@ -43,6 +43,10 @@ class Case {
   ValueId integers(const Dims& dims, const std::vector<std::int64_t>& values);
   ValueId random_integers(const Dims& dims, std::int64_t most);
   ValueId number(float value) { return constant_of({}, {value}); }
+  /// A list of these.
+  ValueId fixed_of(const std::vector<float>& values) {
+    return constant_of({static_cast<std::int64_t>(values.size())}, values);
+  }
   ValueId op(std::string_view name, std::vector<ValueId> inputs, Attributes attributes = {},
              int opset = 18) {
     return maker_.node(name, std::move(inputs), std::move(attributes), opset);
@@ -80,10 +84,11 @@ struct Recipe {
   bool is_wide = true;  // whether the operator takes binary64
   /// How far binary32 may be from the truth, of 1 plus the largest gradient of the input.
   double tolerance = 2e-5;
+  int seeds = 5;
 };
 
 /// Central differences in binary64 against the gradients in binary64 (to 1e-6) and in binary32; and
 /// those bit for bit by ref/ and by cpu/, on every instruction set, with 1 to 4 threads.
-void check(const Recipe& recipe, int seeds = 5);
+void check(const Recipe& recipe);
 
 }  // namespace commensal::grad::testing
