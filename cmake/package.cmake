@@ -12,7 +12,7 @@ string(REGEX REPLACE ".* " "" abi "${abi}")
 
 set(exports "${PROJECT_SOURCE_DIR}/cmake/libcommensal.map")
 add_library(commensal_shared SHARED $<TARGET_OBJECTS:commensal_compute>)
-target_link_libraries(commensal_shared PRIVATE commensal::compute::graph)
+target_link_libraries(commensal_shared PRIVATE commensal::compute::graph::onnx)
 target_link_options(commensal_shared PRIVATE "-Wl,--version-script=${exports}" -Wl,--as-needed)
 if(NOT COMMENSAL_SANITIZE)  # sanitizers' functions come with the program
   target_link_options(commensal_shared PRIVATE -Wl,--no-undefined)

@@ -3,9 +3,11 @@
 
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/limits_graphs.hpp>
+#include <commensal/compute/grad/gradient_nodes.hpp>
 #include <commensal/compute/graph/onnx/attribute_proto.hpp>
 #include <commensal/compute/graph/onnx/einsum_pairs.hpp>
 #include <commensal/compute/graph/onnx/functions.hpp>
+#include <commensal/compute/graph/onnx/gradient_names.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/onnx/structure.hpp>
 #include <commensal/compute/graph/onnx/tensor_proto.hpp>
@@ -79,6 +81,9 @@ class Builder {
       if (!added) return core::in_context(place_of(proto_.node(i), i), added.error());
     }
     COMMENSAL_TRY(add_outputs());
+    if (!gradients_.empty()) {
+      COMMENSAL_ASSIGN(*graph_, grad::with_gradient_nodes(std::move(*graph_), gradients_));
+    }
     graph_->inputs.insert(graph_->inputs.end(), captured_.begin(), captured_.end());
     return std::shared_ptr<const Graph>(graph_);
   }
@@ -162,6 +167,7 @@ class Builder {
     if (opset == opsets_.end()) {
       return fail(ErrorCode::kInvalidArgument, "the model imports no opset of domain '{}'", domain);
     }
+    if (is_gradient(proto)) return add_gradient(proto, index);
     Node node;
     node.name = name_of(proto, index);
     node.opset = opset->second;
@@ -215,6 +221,32 @@ class Builder {
     return ids;
   }
 
+  // No node of ours: what it stands for is added once the graph is whole.
+  Result<void> add_gradient(const ::onnx::NodeProto& proto, int index) {
+    if (around_ != nullptr)
+      return fail(ErrorCode::kUnsupported, "inside another node's graph it is not supported");
+    COMMENSAL_ASSIGN(const GradientNames names, gradient_names(proto, files_));
+    grad::GradientNode node;
+    node.place = place_of(proto, index);
+    node.at = graph_->nodes.size();
+    const auto find = [&](const std::string& name) -> Result<ValueId> {
+      const auto found = ids_.find(name);
+      if (found != ids_.end()) return found->second;
+      return fail(ErrorCode::kInvalidArgument, "nothing before it defines '{}'", one_line(name));
+    };
+    for (const std::string& name : names.xs) {
+      COMMENSAL_ASSIGN(node.xs.emplace_back(), find(name));
+    }
+    for (const std::string& name : names.zs) {
+      COMMENSAL_ASSIGN(node.zs.emplace_back(), find(name));
+    }
+    COMMENSAL_ASSIGN(node.y, find(names.y));
+    node.inputs = ids_of(proto.input(), &Builder::used);
+    node.outputs = ids_of(proto.output(), &Builder::id_of);
+    gradients_.push_back(std::move(node));
+    return {};
+  }
+
   // A Constant is an initialiser by another name; as one it can be packed.
   Result<void> add_constant(const ::onnx::NodeProto& proto) {
     if (proto.input_size() != 0 || proto.output_size() != 1 || proto.attribute_size() != 1 ||
@@ -261,6 +293,7 @@ class Builder {
   std::vector<ValueId> captures_, captured_;  // around, and what it is called here
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   std::unordered_map<std::string, ValueId> ids_;
+  std::vector<grad::GradientNode> gradients_;
 };
 
 // What libonnx's checker would stumble over, though it is sound: files it should not look for,
