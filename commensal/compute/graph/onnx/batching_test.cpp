@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <functional>
 
-namespace commensal::graph {
+namespace commensal::graph::onnx {
 namespace {
 
-using namespace testing;
+using namespace graph::testing;
 using kernels::Attribute;
 using kernels::Attributes;
 using tensor::DType;
@@ -332,4 +332,4 @@ TEST(Batching, ClassicNetworks) {
 }
 
 }  // namespace
-}  // namespace commensal::graph
+}  // namespace commensal::graph::onnx

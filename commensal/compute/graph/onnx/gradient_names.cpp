@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/compute/graph/onnx/attribute_proto.hpp>
 #include <commensal/compute/graph/onnx/gradient_names.hpp>
 
 namespace commensal::graph::onnx {
 
 bool is_gradient(const ::onnx::NodeProto& node) {
-  return node.op_type() == "Gradient" && node.domain() == "ai.onnx.preview.training";
+  // Of its domain the only one that names values.
+  return node.domain() == "ai.onnx.preview.training" &&
+         std::ranges::any_of(node.attribute(), [](const ::onnx::AttributeProto& attribute) {
+           return attribute.name() == "xs" || attribute.name() == "y";
+         });
 }
 
 core::Result<GradientNames> gradient_names(const ::onnx::NodeProto& node, ExternalFiles& files) {

@@ -8,7 +8,7 @@
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/compute/graph/testing/graph_maker.hpp>
 
-namespace commensal::graph {
+namespace commensal::graph::onnx {
 namespace {
 
 using core::ErrorCode;
@@ -172,7 +172,7 @@ TEST(Session, EndsWhereItsBudgetIsUsedUp) {
 
 // 2^63 multiply-adds: no integer holds twice that, so it must neither count as few nor be folded.
 TEST(Session, WorkBeyondAllIntegersIsOverBudget) {
-  testing::GraphMaker maker;
+  graph::testing::GraphMaker maker;
   const auto x = maker.input({1});
   kernels::Attributes equation;
   equation.set("equation", std::string("a,b,c->c"));
@@ -208,7 +208,7 @@ TEST(Session, LooksAtIndicesInEachRun) {
     SCOPED_TRACE(op);
     const bool scatters = std::string_view(op).starts_with("Scatter");
     const bool by_tuple = std::string_view(op).ends_with("ND");
-    testing::GraphMaker maker;
+    graph::testing::GraphMaker maker;
     const ValueId x = maker.input({3}), indices = maker.input({3, 1}, tensor::DType::kInt64);
     const ValueId at = by_tuple ? indices : maker.node("Reshape", {indices, maker.integers({3})});
     std::vector<ValueId> inputs = {maker.node("Neg", {x}), at};
@@ -241,4 +241,4 @@ TEST(Session, LooksAtIndicesInEachRun) {
 }
 
 }  // namespace
-}  // namespace commensal::graph
+}  // namespace commensal::graph::onnx

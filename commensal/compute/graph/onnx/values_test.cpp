@@ -7,7 +7,7 @@
 #include <functional>
 
 /// Graphs inside graphs, sequences and optionals, through the importer and both back ends.
-namespace commensal::graph {
+namespace commensal::graph::onnx {
 namespace {
 
 using onnx::testing::add_initialiser;
@@ -324,4 +324,4 @@ TEST(Values, ANameIsNotMadeAgainBehindWhereAnInnerGraphTookIt) {
 }
 
 }  // namespace
-}  // namespace commensal::graph
+}  // namespace commensal::graph::onnx
