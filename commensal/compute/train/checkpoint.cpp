@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/compute/train/checkpoint.hpp>
@@ -13,7 +14,7 @@ using tensor::DType;
 
 namespace {
 
-constexpr std::string_view kMagic = "commensal checkpoint 1, numerics ";
+constexpr std::string_view kMagic = "commensal checkpoint 2, numerics ";
 constexpr std::size_t kDigestBytes = 32;
 
 void put(core::Bytes& to, core::ByteView bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
@@ -86,6 +87,12 @@ core::Bytes encode(const Checkpoint& checkpoint) {
   put(made, static_cast<std::int64_t>(checkpoint.losses.size()));
   put(made, {reinterpret_cast<const std::uint8_t*>(checkpoint.losses.data()),
              checkpoint.losses.size() * sizeof(float)});
+  put(made, static_cast<std::int64_t>(checkpoint.held_out.size()));
+  for (const Checkpoint::HeldOut& each : checkpoint.held_out) {
+    put(made, each.step);
+    put(made, std::bit_cast<std::int64_t>(each.loss));
+    put(made, std::bit_cast<std::int64_t>(each.accuracy));
+  }
   put(made, crypto::sha256(made));
   return made;
 }
@@ -121,6 +128,13 @@ Result<Checkpoint> decode(core::ByteView bytes) {
   if (losses < 0 || static_cast<std::uint64_t>(losses) > body.size() / sizeof(float))
     return fail(ErrorCode::kDataLoss, "the checkpoint's parts do not fit");
   const auto all = reader.take(losses * static_cast<std::int64_t>(sizeof(float)));
+  const std::int64_t held_out = reader.number();
+  for (std::int64_t i = 0; i < held_out && !reader.is_short(); ++i) {
+    Checkpoint::HeldOut& each = made.held_out.emplace_back();
+    each.step = reader.number();
+    each.loss = std::bit_cast<double>(reader.number());
+    each.accuracy = std::bit_cast<double>(reader.number());
+  }
   if (reader.is_short() || !reader.is_at_end())
     return fail(ErrorCode::kDataLoss, "the checkpoint's parts do not fit");
   made.losses.resize(all.size() / sizeof(float));

@@ -18,6 +18,13 @@ struct Checkpoint {
   };
   std::vector<Entry> state;   // Step::state
   std::vector<float> losses;  // of the steps done
+  /// What was found on samples that are not trained on, after so many steps.
+  struct HeldOut {
+    std::int64_t step = 0;
+    double loss = 0;
+    double accuracy = -1;  // of LossKind::kCrossEntropy: right ones, 0 to 1; else -1
+  };
+  std::vector<HeldOut> held_out;  // steps rise
 };
 
 /// A file of its own kind: a line with its version and that of the numeric specification, then

@@ -73,10 +73,17 @@ Value adam_w(Maker& maker, const Optimiser& how, const Weight& weight, Value g, 
 Value descent(Maker& maker, const Optimiser& how, const Weight& weight, Value g, const Moving& now,
               std::vector<Update::Kept>& kept) {
   if (how.decay != 0) g = g + weight.value * how.decay;
-  if (how.kind == OptimiserKind::kMomentum) {
+  if (how.kind == OptimiserKind::kMomentum || how.kind == OptimiserKind::kNesterov) {
     const Value v = maker.input("commensal.v." + weight.name, weight.value.type());
-    g = v * how.momentum + g;
-    kept.push_back({"commensal.v." + weight.name, g});
+    const Value next = v * how.momentum + g;
+    g = how.kind == OptimiserKind::kNesterov ? g + next * how.momentum : next;
+    kept.push_back({"commensal.v." + weight.name, next});
+  }
+  if (how.kind == OptimiserKind::kAdagrad) {
+    const Value v = maker.input("commensal.v." + weight.name, weight.value.type());
+    const Value next = v + g * g;
+    g = g / (apply("Sqrt", next) + how.epsilon);
+    kept.push_back({"commensal.v." + weight.name, next});
   }
   return weight.value - g * cast(now.rate, weight.value.type().dtype);
 }

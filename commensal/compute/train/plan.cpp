@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
-#include <cmath>
 #include <commensal/base/core/limits_training.hpp>
 #include <commensal/compute/train/plan.hpp>
-#include <set>
+#include <commensal/compute/train/section.hpp>
 
 namespace commensal::train {
 
@@ -14,94 +11,6 @@ using core::fail;
 using core::Result;
 
 namespace {
-
-/// A map of YAML, each of whose keys must be one that is asked for.
-class Section {
- public:
-  Section(const YAML::Node& node, std::string where) : node_(node), where_(std::move(where)) {}
-
-  bool has(const char* key) const { return node_[key].IsDefined(); }
-  YAML::Node child(const char* key) const { return node_[key]; }
-  std::string path(const std::string& key) const {
-    return where_.empty() ? key : where_ + "." + key;
-  }
-
-  Result<void> only(std::initializer_list<std::string_view> keys) const {
-    if (!node_.IsDefined() || !node_.IsMap())
-      return fail(ErrorCode::kInvalidArgument, "'{}': expected a map", where_);
-    std::set<std::string> seen;
-    for (const auto& entry : node_) {
-      const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
-      if (!seen.insert(key).second)
-        return fail(ErrorCode::kInvalidArgument, "'{}' is there twice", path(key));
-      if (std::ranges::find(keys, key) != keys.end()) continue;
-      std::string all;
-      for (const std::string_view one : keys) all += (all.empty() ? "" : ", ") + std::string(one);
-      return fail(ErrorCode::kInvalidArgument, "unknown key '{}', expected {}", path(key), all);
-    }
-    return {};
-  }
-
-  Result<void> text(const char* key, bool must, std::string& into) const {
-    const YAML::Node found = node_[key];
-    if (!found.IsDefined() && !must) return {};
-    if (!found.IsDefined() || !found.IsScalar() || found.Scalar().empty())
-      return fail(ErrorCode::kInvalidArgument, "'{}': expected a text", path(key));
-    into = found.Scalar();
-    return {};
-  }
-
-  Result<void> number(const char* key, double least, double most, double& into) const {
-    const YAML::Node found = node_[key];
-    return found.IsDefined() ? read(found, path(key), least, most, into) : Result<void>();
-  }
-
-  Result<void> count(const char* key, std::int64_t least, std::int64_t most,
-                     std::int64_t& into) const {
-    double value = static_cast<double>(into);
-    COMMENSAL_TRY(number(key, static_cast<double>(least), static_cast<double>(most), value));
-    if (value != std::floor(value))
-      return fail(ErrorCode::kInvalidArgument, "'{}': expected a whole number", path(key));
-    into = static_cast<std::int64_t>(value);
-    return {};
-  }
-
-  template <class T>
-  Result<void> choice(const char* key, std::initializer_list<std::pair<std::string_view, T>> all,
-                      T& into) const {
-    std::string name;
-    COMMENSAL_TRY(text(key, false, name));
-    if (name.empty()) return {};
-    std::string names;
-    for (const auto& [one, value] : all) {
-      if (one == name) {
-        into = value;
-        return {};
-      }
-      names += (names.empty() ? "" : ", ") + std::string(one);
-    }
-    return fail(ErrorCode::kInvalidArgument, "'{}' is '{}', expected one of {}", path(key), name,
-                names);
-  }
-
-  static Result<void> read(const YAML::Node& node, const std::string& path, double least,
-                           double most, double& into) {
-    const std::string text = node.IsScalar() ? node.Scalar() : "";
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    const bool is_number = !text.empty() && end == text.c_str() + text.size();
-    if (!is_number || !std::isfinite(value) || value < least || value > most) {
-      return fail(ErrorCode::kInvalidArgument, "'{}' is '{}', expected a number of {} to {}", path,
-                  text, least, most);
-    }
-    into = value;
-    return {};
-  }
-
- private:
-  YAML::Node node_;
-  std::string where_;
-};
 
 Result<Source> source_of(const YAML::Node& node, const std::string& where,
                          const core::Path& folder) {
@@ -124,29 +33,42 @@ Result<Source> source_of(const YAML::Node& node, const std::string& where,
   return source;
 }
 
-Result<void> read_data(const Section& all, const core::Path& folder, Plan& plan) {
+Result<void> read_data(const Section& all, const core::Path& folder, Sources& into) {
   const YAML::Node data = all.child("data");
   if (!data.IsDefined() || !data.IsMap() || data.size() == 0 ||
       data.size() > limits::kTrainingSourcesMax) {
     return fail(ErrorCode::kInvalidArgument,
-                "'data': expected a map from the model's inputs, and target, to files");
+                "'{}': expected a map from the model's inputs, and target, to files",
+                all.path("data"));
   }
   for (const auto& entry : data) {
     const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
-    COMMENSAL_ASSIGN(plan.data[name], source_of(entry.second, "data." + name, folder));
+    const std::string where = all.path("data") + "." + name;
+    COMMENSAL_ASSIGN(into[name], source_of(entry.second, where, folder));
   }
   return {};
 }
 
 Result<void> read_loss(const Section& all, Plan& plan) {
   const Section loss(all.child("loss"), "loss");
-  COMMENSAL_TRY(loss.only({"output", "kind"}));
+  COMMENSAL_TRY(loss.only({"output", "kind", "ignore", "smoothing"}));
   COMMENSAL_TRY(loss.text("output", true, plan.loss.output));
-  return loss.choice<LossKind>("kind",
-                               {{"cross_entropy", LossKind::kCrossEntropy},
-                                {"mean_square", LossKind::kMeanSquare},
-                                {"value", LossKind::kValue}},
-                               plan.loss.kind);
+  COMMENSAL_TRY(loss.choice<LossKind>("kind",
+                                      {{"cross_entropy", LossKind::kCrossEntropy},
+                                       {"mean_square", LossKind::kMeanSquare},
+                                       {"value", LossKind::kValue}},
+                                      plan.loss.kind));
+  COMMENSAL_TRY(loss.number("smoothing", 0, 1, plan.loss.smoothing));
+  if (loss.has("ignore")) {
+    std::int64_t ignored = 0;
+    COMMENSAL_TRY(
+        loss.count("ignore", -limits::kTrainingClassMax, limits::kTrainingClassMax, ignored));
+    plan.loss.ignored = ignored;
+  }
+  const bool is_of_classes = loss.has("ignore") || loss.has("smoothing");
+  if (!is_of_classes || plan.loss.kind == LossKind::kCrossEntropy) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              "'loss': ignore and smoothing are of kind cross_entropy alone");
 }
 
 Result<void> read_optimiser(const Section& all, Plan& plan) {
@@ -157,7 +79,9 @@ Result<void> read_optimiser(const Section& all, Plan& plan) {
   COMMENSAL_TRY(section.choice<OptimiserKind>("kind",
                                               {{"sgd", OptimiserKind::kSgd},
                                                {"momentum", OptimiserKind::kMomentum},
-                                               {"adamw", OptimiserKind::kAdamW}},
+                                               {"nesterov", OptimiserKind::kNesterov},
+                                               {"adamw", OptimiserKind::kAdamW},
+                                               {"adagrad", OptimiserKind::kAdagrad}},
                                               into.kind));
   COMMENSAL_TRY(section.number("rate", 0, 1e6, into.rate));
   COMMENSAL_TRY(section.number("momentum", 0, 1, into.momentum));
@@ -186,17 +110,58 @@ Result<void> read_schedule(const Section& all, Plan& plan) {
   return section.number("end", 0, 1, plan.schedule.end);
 }
 
+constexpr const char* kNames = "all or a list of names, in which * stands for anything";
+
 Result<void> read_weights(const Section& all, Plan& plan) {
   const YAML::Node weights = all.child("weights");
   if (!weights.IsDefined() || (weights.IsScalar() && weights.Scalar() == "all")) return {};
-  if (!weights.IsSequence() || weights.size() == 0)
-    return fail(ErrorCode::kInvalidArgument, "'weights': expected all or a list of names");
-  for (const YAML::Node& name : weights) {
-    if (!name.IsScalar())
-      return fail(ErrorCode::kInvalidArgument, "'weights': expected all or a list of names");
-    plan.weights.push_back(name.Scalar());
+  return all.texts("weights", kNames, plan.weights);
+}
+
+Result<void> read_recompute(const Section& all, Plan& plan) {
+  const YAML::Node node = all.child("recompute");
+  if (!node.IsDefined() || !node.IsScalar())
+    return all.texts("recompute", "true, false or a list of values", plan.recompute.names);
+  if (node.Scalar() != "true" && node.Scalar() != "false") {
+    return fail(ErrorCode::kInvalidArgument,
+                "'recompute' is '{}', expected true, false or a list of values", node.Scalar());
   }
+  plan.recompute.all = node.Scalar() == "true";
   return {};
+}
+
+Result<void> read_adapters(const Section& all, Plan& plan) {
+  if (!all.has("adapters")) return {};
+  const Section section(all.child("adapters"), "adapters");
+  Adapters made;
+  COMMENSAL_TRY(section.only({"rank", "weights", "scale", "export"}));
+  COMMENSAL_TRY(section.count("rank", 1, limits::kTrainingRankMax, made.rank));
+  COMMENSAL_TRY(section.texts("weights", kNames, made.weights));
+  COMMENSAL_TRY(section.number("scale", -1e6, 1e6, made.scale));
+  COMMENSAL_TRY(section.choice<bool>("export", {{"merge", true}, {"keep", false}}, made.merges));
+  plan.adapters = std::move(made);
+  return {};
+}
+
+Result<void> read_evaluate(const Section& all, const core::Path& folder, Plan& plan) {
+  if (!all.has("evaluate")) return {};
+  const Section section(all.child("evaluate"), "evaluate");
+  COMMENSAL_TRY(section.only({"data", "every"}));
+  Plan::HeldOut made;
+  COMMENSAL_TRY(read_data(section, folder, made.data));
+  COMMENSAL_TRY(section.count("every", 1, limits::kTrainingStepsMax, made.every));
+  plan.evaluate = std::move(made);
+  return {};
+}
+
+Result<void> read_batch(const Section& all, Plan& plan) {
+  COMMENSAL_TRY(all.count("steps", 1, limits::kTrainingStepsMax, plan.steps));
+  COMMENSAL_TRY(all.count("batch", 1, limits::kTrainingBatchMax, plan.batch));
+  COMMENSAL_TRY(all.count("accumulate", 1, limits::kTrainingPartsMax, plan.accumulate));
+  if (plan.batch % plan.accumulate == 0) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              "'batch' is {}, expected a multiple of 'accumulate', which is {}", plan.batch,
+              plan.accumulate);
 }
 
 Result<void> read_checkpoint(const Section& all, const core::Path& folder, Plan& plan) {
@@ -213,18 +178,21 @@ Result<Plan> read_all(const YAML::Node& root, const core::Path& folder) {
   Plan plan;
   const Section all(root, "");
   if (!root.IsMap()) return fail(ErrorCode::kInvalidArgument, "expected a map of settings");
-  COMMENSAL_TRY(all.only({"model", "data", "loss", "optimiser", "schedule", "weights", "steps",
-                          "batch", "seed", "checkpoint"}));
+  COMMENSAL_TRY(
+      all.only({"model", "data", "loss", "optimiser", "schedule", "weights", "steps", "batch",
+                "accumulate", "seed", "checkpoint", "recompute", "adapters", "evaluate"}));
   std::string model;
   COMMENSAL_TRY(all.text("model", true, model));
   plan.model = folder / model;
-  COMMENSAL_TRY(read_data(all, folder, plan));
+  COMMENSAL_TRY(read_data(all, folder, plan.data));
   COMMENSAL_TRY(read_loss(all, plan));
   COMMENSAL_TRY(read_optimiser(all, plan));
   COMMENSAL_TRY(read_schedule(all, plan));
   COMMENSAL_TRY(read_weights(all, plan));
-  COMMENSAL_TRY(all.count("steps", 1, limits::kTrainingStepsMax, plan.steps));
-  COMMENSAL_TRY(all.count("batch", 1, limits::kTrainingBatchMax, plan.batch));
+  COMMENSAL_TRY(read_batch(all, plan));
+  COMMENSAL_TRY(read_recompute(all, plan));
+  COMMENSAL_TRY(read_adapters(all, plan));
+  COMMENSAL_TRY(read_evaluate(all, folder, plan));
   std::int64_t seed = 1;
   COMMENSAL_TRY(all.count("seed", 0, limits::kTrainingSeedMax, seed));
   plan.seed = static_cast<std::uint64_t>(seed);

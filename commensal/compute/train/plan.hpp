@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/compute/train/adapters.hpp>
 #include <commensal/compute/train/data.hpp>
 #include <commensal/compute/train/step.hpp>
 #include <map>
+#include <optional>
 
 namespace commensal::train {
+
+/// By the model's input; "target" is the loss's.
+using Sources = std::map<std::string, Source>;
 
 /// What a training is: the YAML file of docs/training.md. Paths are relative to the file's folder.
 struct Plan {
   core::Path model;
-  std::map<std::string, Source> data;  // by the model's input; "target" is the loss's
+  Sources data;
   Loss loss;
   Optimiser optimiser;
   Schedule schedule;
-  std::vector<std::string> weights;  // none: trained_weights()
-  std::int64_t steps = 100, batch = 32;
+  std::vector<std::string> weights;  // names and patterns; none: trained_weights()
+  std::int64_t steps = 100;
+  std::int64_t batch = 32;      // samples of a step
+  std::int64_t accumulate = 1;  // parts of a batch, one after another
   std::uint64_t seed = 1;
   core::Path checkpoint;     // none: nothing is kept
   std::int64_t every = 100;  // steps between two checkpoints
+  Recompute recompute;
+  std::optional<Adapters> adapters;
+  struct HeldOut {
+    Sources data;
+    std::int64_t every = 100;  // steps between two evaluations
+  };
+  std::optional<HeldOut> evaluate;
 };
 
 /// Errors, one line each, naming the key and what was expected: kInvalidArgument; of the file.

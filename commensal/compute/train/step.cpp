@@ -5,16 +5,15 @@
 #include <commensal/compute/grad/rules.hpp>
 #include <commensal/compute/grad/step.hpp>
 #include <commensal/compute/graph/place_of.hpp>
+#include <commensal/compute/train/loss.hpp>
+#include <commensal/compute/train/memory.hpp>
 #include <commensal/compute/train/optimiser.hpp>
-#include <commensal/compute/train/step.hpp>
-#include <set>
 
 namespace commensal::train {
 
 using core::ErrorCode;
 using core::fail;
 using core::Result;
-using grad::attributes_of;
 using grad::Maker;
 using grad::Value;
 using graph::Graph;
@@ -24,90 +23,38 @@ using tensor::TensorType;
 
 namespace {
 
-constexpr const char* kLossName = "commensal.loss";
-
-Result<ValueId> output_named(const Graph& model, const std::string& name) {
-  for (const ValueId id : model.outputs) {
-    if (model.name_of(id) == name) return id;
-  }
-  std::string names;
-  for (const ValueId id : model.outputs) names += (names.empty() ? "" : ", ") + model.name_of(id);
-  return fail(ErrorCode::kInvalidArgument, "the model has no output '{}', it has: {}", name, names);
-}
-
-struct WithLoss {
-  Graph graph;
-  std::string name;
-  std::vector<TensorType> inputs;
-};
-
-Result<Value> add_loss(Maker& maker, Value output, const StepRequest& request) {
-  const TensorType& type = output.type();
-  const Value target = maker.input("commensal.target", request.target);
-  if (request.loss.kind == LossKind::kMeanSquare) {
-    if (target.type() != type) {
-      return fail(ErrorCode::kInvalidArgument, "the target is {}, expected {} as output '{}'",
-                  target.type().text(), type.text(), request.loss.output);
-    }
-    const Value off = output - target;
-    return mean(off * off, grad::range(0, off.rank()), false);
-  }
-  grad::Dims places = output.dims();
-  if (places.size() >= 2) places.erase(places.begin() + 1);
-  if (type.shape.rank() < 2 || target.dims() != places || target.type().dtype != DType::kInt64) {
-    return fail(ErrorCode::kInvalidArgument,
-                "the target is {}, expected classes int64 for the scores {} of output '{}'",
-                target.type().text(), type.text(), request.loss.output);
-  }
-  return maker.add("SoftmaxCrossEntropyLoss", {output, target});
-}
-
-Result<WithLoss> with_loss(const Graph& model, const StepRequest& request) {
-  COMMENSAL_ASSIGN(const ValueId output, output_named(model, request.loss.output));
-  COMMENSAL_ASSIGN(auto known, graph::optimise::known_of(model, request.inputs));
-  if (!known.types[static_cast<std::size_t>(output)]) {
-    return fail(ErrorCode::kUnsupported, "the type of output '{}' is not known before it runs",
-                request.loss.output);
-  }
-  if (request.loss.kind == LossKind::kValue)
-    return WithLoss{model, request.loss.output, request.inputs};
-  Maker maker(model, std::move(known));
-  COMMENSAL_ASSIGN(const Value loss, add_loss(maker, maker.value(output), request));
-  COMMENSAL_TRY(maker.state());
-  WithLoss made{std::move(maker.graph()), kLossName, request.inputs};
-  made.graph.values[static_cast<std::size_t>(loss.id)].name = kLossName;
-  made.graph.outputs = {loss.id};
-  made.inputs.push_back(request.target);
-  return made;
-}
-
-/// Gradients, then what the optimiser makes of them.
-Result<Step> with_update(const WithLoss& model, const StepRequest& request) {
-  COMMENSAL_ASSIGN(const auto gradients,
+/// The way there and back of one part of a batch.
+Result<std::shared_ptr<const Graph>> there_and_back(const WithLoss& model,
+                                                    const StepRequest& request) {
+  COMMENSAL_ASSIGN(auto gradients,
                    grad::with_gradients(model.graph, {model.inputs, model.name, request.weights}));
-  std::vector<TensorType> types = model.inputs;
-  const std::size_t first = gradients->inputs.size() - request.weights.size();
-  if (first != model.inputs.size()) {
+  if (gradients->inputs.size() != model.inputs.size() + request.weights.size())
     return fail(ErrorCode::kInvalidArgument, "a weight must be an initialiser, not an input");
-  }
-  for (std::size_t i = first; i < gradients->inputs.size(); ++i) {
-    types.push_back(
-        *gradients->values[static_cast<std::size_t>(gradients->inputs[i])].declared.type());
-  }
-  COMMENSAL_ASSIGN(auto known, graph::optimise::known_of(*gradients, types));
-  Maker maker(*gradients, std::move(known));
+  const Recompute& again = request.recompute;
+  if (!again.all && again.names.empty()) return gradients;
+  return recomputed(*gradients, opened_types(*gradients, model.inputs), model.graph.nodes.size(),
+                    again);
+}
+
+/// What the optimiser makes of gradients. `inputs`: of a step, before the weights.
+Result<Step> with_update(const Graph& gradients, const std::vector<TensorType>& inputs,
+                         const std::string& loss, const StepRequest& request) {
+  const auto types = opened_types(gradients, inputs);
+  COMMENSAL_ASSIGN(auto known, graph::optimise::known_of(gradients, types));
+  Maker maker(gradients, std::move(known));
   Step step;
-  step.batch_inputs = first;
+  step.batch_inputs = inputs.size();
   std::vector<Weight> weights;
-  const std::size_t first_gradient = gradients->outputs.size() - request.weights.size();
+  const std::size_t first = inputs.size();
+  const std::size_t first_gradient = gradients.outputs.size() - request.weights.size();
   for (std::size_t i = 0; i < request.weights.size(); ++i) {
-    weights.push_back({request.weights[i], maker.value(gradients->inputs[first + i]),
-                       maker.value(gradients->outputs[first_gradient + i])});
+    weights.push_back({request.weights[i], maker.value(gradients.inputs[first + i]),
+                       maker.value(gradients.outputs[first_gradient + i])});
     step.state.push_back({request.weights[i], types[first + i]});
   }
-  const auto loss = std::ranges::find_if(
-      gradients->outputs, [&](ValueId id) { return gradients->name_of(id) == model.name; });
-  const ValueId loss_id = *loss;
+  const auto found = std::ranges::find_if(
+      gradients.outputs, [&](ValueId id) { return gradients.name_of(id) == loss; });
+  const ValueId loss_id = *found;
   const TensorType loss_type = maker.type(loss_id);
   if (loss_type.dtype != DType::kFloat32 && loss_type.dtype != DType::kFloat64) {
     return fail(ErrorCode::kUnsupported, "the loss is {}, expected float32 or float64",
@@ -124,6 +71,18 @@ Result<Step> with_update(const WithLoss& model, const StepRequest& request) {
   }
   step.graph = std::make_shared<const Graph>(std::move(graph));
   return step;
+}
+
+/// One of `parts` of a batch.
+Result<TensorType> part_of(const TensorType& batch, std::int64_t parts) {
+  std::vector<std::int64_t> dims(batch.shape.dims().begin(), batch.shape.dims().end());
+  if (parts > 1 && (dims.empty() || dims[0] % parts != 0)) {
+    return fail(ErrorCode::kInvalidArgument, "a batch of {} is not {} parts of the same size",
+                batch.text(), parts);
+  }
+  if (parts > 1) dims[0] /= parts;
+  COMMENSAL_ASSIGN(const auto shape, tensor::Shape::of(dims));
+  return TensorType{batch.dtype, shape};
 }
 
 /// A Dropout draws by its seed and place alone, in every step the same.
@@ -154,24 +113,22 @@ Result<Step> make_step(const Graph& model, const StepRequest& request) {
   if (request.weights.empty())
     return fail(ErrorCode::kInvalidArgument, "there are no weights to train");
   COMMENSAL_TRY(check_dropouts(model));
-  COMMENSAL_ASSIGN(const WithLoss made, with_loss(model, request));
-  return with_update(made, request);
-}
-
-Result<std::vector<std::string>> trained_weights(const Graph& model, const std::string& output) {
-  COMMENSAL_ASSIGN(const auto all, grad::weights_of(model, output));
-  std::set<ValueId> statistics;
-  for (const graph::Node& node : model.nodes) {
-    if (node.op->role != kernels::Role::kBatchNormalization || node.inputs.size() < 5) continue;
-    statistics.insert({node.inputs[3], node.inputs[4]});
+  std::vector<TensorType> all = request.inputs, part;
+  for (const TensorType& type : request.inputs) {
+    COMMENSAL_ASSIGN(part.emplace_back(), part_of(type, request.accumulate));
   }
-  std::vector<std::string> made;
-  for (const std::string& name : all) {
-    const auto at = std::ranges::find_if(
-        model.initialisers, [&](const auto& entry) { return model.name_of(entry.first) == name; });
-    if (at->second.shape().rank() > 0 && !statistics.contains(at->first)) made.push_back(name);
+  TensorType target = request.target;
+  if (request.loss.kind != LossKind::kValue) {
+    COMMENSAL_ASSIGN(target, part_of(request.target, request.accumulate));
+    all.push_back(request.target);
   }
-  return made;
+  COMMENSAL_ASSIGN(const WithLoss made, with_loss(model, part, target, request.loss));
+  COMMENSAL_ASSIGN(auto gradients, there_and_back(made, request));
+  if (request.accumulate > 1) {
+    COMMENSAL_ASSIGN(gradients, accumulated(*gradients, {all, made.inputs, request.accumulate,
+                                                         made.name, request.weights.size()}));
+  }
+  return with_update(*gradients, all, made.name, request);
 }
 
 }  // namespace commensal::train

@@ -3,6 +3,7 @@
 
 #include <commensal/compute/graph/ir.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,16 +20,25 @@ enum class LossKind {
 struct Loss {
   LossKind kind = LossKind::kCrossEntropy;
   std::string output;  // of the model
+  // Of kCrossEntropy: a class whose places count for nothing; and how much of the loss is the mean
+  // over all classes, in the place of the right one alone.
+  // Source of the latter: Szegedy and others, Rethinking the Inception Architecture (2015).
+  std::optional<std::int64_t> ignored = std::nullopt;
+  double smoothing = 0;
 };
 
-enum class OptimiserKind { kSgd, kMomentum, kAdamW };
+enum class OptimiserKind { kSgd, kMomentum, kAdamW, kNesterov, kAdagrad };
 
-/// Source of AdamW: Loshchilov, Hutter, Decoupled Weight Decay Regularization (2019).
+/// Sources: Loshchilov, Hutter, Decoupled Weight Decay Regularization (2019); Sutskever and others,
+/// On the importance of initialization and momentum (2013); Duchi, Hazan, Singer, Adaptive
+/// Subgradient Methods (2011).
 struct Optimiser {
   OptimiserKind kind = OptimiserKind::kAdamW;
   double rate = 1e-3;
-  double momentum = 0.9;  // kMomentum: v' = momentum * v + g, w' = w - rate * v'
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // kAdamW
+  // v' = momentum * v + g; kMomentum: w' = w - rate * v'; kNesterov: w - rate * (g + momentum * v')
+  double momentum = 0.9;
+  double beta1 = 0.9, beta2 = 0.999;  // kAdamW
+  double epsilon = 1e-8;              // kAdamW; kAdagrad: w' = w - rate * g / (sqrt(v') + epsilon)
   double decay = 0;  // kAdamW: w' = w - rate * (... + decay * w); else g' = g + decay * w
   double clip = 0;   // the longest that all gradients together may be; 0: any length
 };
@@ -41,6 +51,13 @@ struct Schedule {
   double warmup = 0, end = 0;
 };
 
+/// Of the values of the way forward that the way back wants: those that are let go, and made again
+/// when they are wanted. Changes no bit; takes time, and gives memory.
+struct Recompute {
+  bool all = false;                     // but those at the borders of about sqrt(nodes) segments
+  std::vector<std::string> names = {};  // or these
+};
+
 struct StepRequest {
   std::vector<tensor::TensorType> inputs;  // of the model's inputs, a batch of each
   tensor::TensorType target;               // not of LossKind::kValue
@@ -49,6 +66,10 @@ struct StepRequest {
   Optimiser optimiser;
   Schedule schedule;
   std::int64_t steps = 1;  // that the schedule goes by
+  /// The batch is taken in so many parts, one after another, whose losses and gradients are added
+  /// from the first on and divided by how many they are.
+  std::int64_t accumulate = 1;
+  Recompute recompute = {};
 };
 
 /// A step as one graph. Its inputs: those of the model, the target (but of LossKind::kValue), then
@@ -66,13 +87,8 @@ struct Step {
 };
 
 /// Errors, one line: those of grad::with_gradients; kInvalidArgument (no such output, a target that
-/// does not fit).
+/// does not fit, a batch that cannot be divided).
 /// Thread-safety: any thread.
 core::Result<Step> make_step(const graph::Graph& model, const StepRequest& request);
-
-/// The floats among a model's initialisers that decide an output, of at least one dimension, but
-/// the mean and variance of BatchNormalization: what is trained where nobody says otherwise.
-core::Result<std::vector<std::string>> trained_weights(const graph::Graph& model,
-                                                       const std::string& output);
 
 }  // namespace commensal::train

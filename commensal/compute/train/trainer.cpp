@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <commensal/base/core/check.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/compute/tensor/float16.hpp>
+#include <commensal/compute/train/samples.hpp>
 #include <commensal/compute/train/trainer.hpp>
+#include <commensal/compute/train/weights.hpp>
 #include <filesystem>
 
 namespace commensal::train {
@@ -20,83 +23,26 @@ using tensor::TensorType;
 
 namespace {
 
-constexpr const char* kTarget = "target";
-
-/// The first dimension is the batch, whether the model says so or leaves it free.
-Result<std::vector<std::int64_t>> sample_of(const graph::ValueInfo& input, std::int64_t batch) {
-  const auto& dims = input.declared.dims;
-  const bool fits = input.declared.ranked && !dims.empty() && (dims[0] < 0 || dims[0] == batch);
-  bool is_known = fits;
-  for (std::size_t i = 1; i < dims.size(); ++i) is_known = is_known && dims[i] >= 0;
-  if (is_known) return std::vector<std::int64_t>(dims.begin() + 1, dims.end());
-  return fail(ErrorCode::kInvalidArgument,
-              "input '{}' is {}, expected a batch of {} in front and nothing else free", input.name,
-              input.declared.text(), batch);
-}
-
-TensorType batch_of(const Tensor& samples, std::int64_t batch) {
-  std::vector<std::int64_t> dims(samples.shape().dims().begin(), samples.shape().dims().end());
-  dims[0] = batch;
-  return {samples.dtype(), *tensor::Shape::of(dims)};
-}
-
-Result<Tensor> input_samples(const Plan& plan, const graph::ValueInfo& input) {
-  const auto source = plan.data.find(input.name);
-  if (source == plan.data.end())
-    return fail(ErrorCode::kInvalidArgument, "'data' has nothing for the model's input '{}'",
-                input.name);
-  COMMENSAL_ASSIGN(const auto sample, sample_of(input, plan.batch));
-  COMMENSAL_ASSIGN(const Tensor raw, read_source(source->second));
-  auto made = prepared(raw, source->second.scale, input.declared.dtype, sample);
-  if (!made) return core::in_context(fmt::format("input '{}'", input.name), made.error());
+/// Settings that decide the weights, in words.
+std::string settings_of(const Plan& plan) {
+  const Optimiser& o = plan.optimiser;
+  const Schedule& s = plan.schedule;
+  const bool counts = s.kind != Schedule::Kind::kConstant;
+  std::string made =
+      fmt::format("{} {} {} {} | {} {} {} {} {} {} {} {} | {} {} {} {} | {} {} {}",
+                  static_cast<int>(plan.loss.kind), plan.loss.output,
+                  plan.loss.ignored ? std::to_string(*plan.loss.ignored) : "-", plan.loss.smoothing,
+                  static_cast<int>(o.kind), o.rate, o.momentum, o.beta1, o.beta2, o.epsilon,
+                  o.decay, o.clip, static_cast<int>(s.kind), s.warmup, s.end,
+                  counts ? plan.steps : 0, plan.batch, plan.accumulate, plan.seed);
+  if (plan.adapters) made += fmt::format(" | {} {}", plan.adapters->rank, plan.adapters->scale);
   return made;
 }
 
-/// As the file has it: classes become int64, numbers float32.
-Result<Tensor> target_samples(const Plan& plan) {
-  const auto source = plan.data.find(kTarget);
-  if (source == plan.data.end())
-    return fail(ErrorCode::kInvalidArgument, "'data' has nothing for the loss's '{}'", kTarget);
-  COMMENSAL_ASSIGN(const Tensor raw, read_source(source->second));
-  const auto dims = raw.shape().dims().subspan(1);
-  const DType dtype = plan.loss.kind == LossKind::kCrossEntropy ? DType::kInt64 : DType::kFloat32;
-  auto made = prepared(raw, source->second.scale, dtype, {dims.begin(), dims.end()});
-  if (!made) return core::in_context(kTarget, made.error());
-  return made;
-}
-
-Result<std::vector<Tensor>> read_data(const Plan& plan, const Graph& model) {
-  std::vector<Tensor> made;
-  for (const graph::ValueId id : model.inputs) {
-    COMMENSAL_ASSIGN(made.emplace_back(),
-                     input_samples(plan, model.values[static_cast<std::size_t>(id)]));
-  }
-  if (plan.loss.kind != LossKind::kValue) {
-    COMMENSAL_ASSIGN(made.emplace_back(), target_samples(plan));
-  }
-  for (const auto& [name, source] : plan.data) {
-    const bool is_known = name == kTarget || std::ranges::any_of(model.inputs, [&](auto id) {
-                            return model.name_of(id) == name;
-                          });
-    if (!is_known)
-      return fail(ErrorCode::kInvalidArgument, "'data.{}': the model has no such input", name);
-  }
-  for (const Tensor& each : made) {
-    if (each.shape()[0] != made[0].shape()[0])
-      return fail(ErrorCode::kInvalidArgument, "the data has {} and {} samples, expected as many",
-                  made[0].shape()[0], each.shape()[0]);
-  }
-  if (made.empty() || made[0].shape()[0] < plan.batch) {
-    return fail(ErrorCode::kInvalidArgument, "{} samples, expected at least a batch of {}",
-                made.empty() ? 0 : made[0].shape()[0], plan.batch);
-  }
-  return made;
-}
-
-/// Of all that decides the weights after a number of steps.
+/// Of all that decides the weights after a number of steps. `model`: with its adapters.
 core::Digest training_of(const Plan& plan, core::ByteView file, const Graph& model,
                          const std::vector<Tensor>& data, const std::vector<std::string>& weights) {
-  crypto::Sha256 hash = crypto::begin_tagged_hash("commensal training 2");
+  crypto::Sha256 hash = crypto::begin_tagged_hash("commensal training 3");
   const auto text = [&](const std::string& part) {
     hash.update(core::as_bytes(fmt::format("{}:{}", part.size(), part)));
   };
@@ -112,14 +58,7 @@ core::Digest training_of(const Plan& plan, core::ByteView file, const Graph& mod
     hash.update(crypto::sha256(each.bytes()));
   }
   for (const std::string& name : weights) text(name);
-  const Optimiser& o = plan.optimiser;
-  const Schedule& s = plan.schedule;
-  const bool counts = s.kind != Schedule::Kind::kConstant;
-  text(fmt::format("{} {} | {} {} {} {} {} {} {} {} | {} {} {} {} | {} {}",
-                   static_cast<int>(plan.loss.kind), plan.loss.output, static_cast<int>(o.kind),
-                   o.rate, o.momentum, o.beta1, o.beta2, o.epsilon, o.decay, o.clip,
-                   static_cast<int>(s.kind), s.warmup, s.end, counts ? plan.steps : 0, plan.batch,
-                   plan.seed));
+  text(settings_of(plan));
   return hash.finish();
 }
 
@@ -134,13 +73,6 @@ Result<void> check_folder(const core::Path& file) {
 
 Result<Tensor> zeros(const TensorType& type) {
   return Tensor::copy_of(type, core::Bytes(static_cast<std::size_t>(type.bytes())));
-}
-
-const Tensor& initialiser(const Graph& model, const std::string& name) {
-  const auto at = std::ranges::find_if(
-      model.initialisers, [&](const auto& entry) { return model.name_of(entry.first) == name; });
-  core::check(at != model.initialisers.end(), "a weight that has a gradient is there");
-  return at->second;
 }
 
 bool is_finite(const Tensor& tensor) {
@@ -163,6 +95,26 @@ float loss_of(const Tensor& loss) {
                                          : loss.data<float>()[0];
 }
 
+/// Which weights are trained, and of which graph.
+Result<void> choose_weights(const Plan& plan, const std::vector<TensorType>& inputs,
+                            Trained& model) {
+  const std::string& output = plan.loss.output;
+  if (!plan.weights.empty()) {
+    COMMENSAL_ASSIGN(model.weights, chosen_weights(*model.graph, output, plan.weights));
+  } else if (!plan.adapters) {
+    COMMENSAL_ASSIGN(model.weights, trained_weights(*model.graph, output));
+  }
+  if (!plan.adapters) return {};
+  COMMENSAL_ASSIGN(model.adapted,
+                   with_adapters(*model.graph, *plan.adapters, inputs, output, plan.seed));
+  model.graph = model.adapted->graph;
+  for (const Adapted::One& one : model.adapted->all) {
+    model.weights.push_back(one.a);
+    model.weights.push_back(one.b);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Trainer> Trainer::create(const Plan& plan, const graph::SessionOptions& options) {
@@ -170,33 +122,58 @@ Result<Trainer> Trainer::create(const Plan& plan, const graph::SessionOptions& o
   COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(plan.model));
   auto imported = graph::onnx::import_file(plan.model);
   if (!imported) return core::in_context(plan.model.string(), imported.error());
-  const Graph& model = **imported;
-  COMMENSAL_ASSIGN(auto data, read_data(plan, model));
-  StepRequest request{{}, {}, plan.loss, plan.weights, plan.optimiser, plan.schedule, plan.steps};
-  for (std::size_t i = 0; i < model.inputs.size(); ++i)
+  COMMENSAL_ASSIGN(auto data, read_samples(plan.data, **imported, plan.loss.kind,
+                                           plan.batch / plan.accumulate, plan.batch));
+  StepRequest request{{},
+                      {},
+                      plan.loss,
+                      {},
+                      plan.optimiser,
+                      plan.schedule,
+                      plan.steps,
+                      plan.accumulate,
+                      plan.recompute};
+  std::vector<TensorType> part;
+  for (std::size_t i = 0; i < (*imported)->inputs.size(); ++i) {
     request.inputs.push_back(batch_of(data[i], plan.batch));
+    part.push_back(batch_of(data[i], plan.batch / plan.accumulate));
+  }
   if (plan.loss.kind != LossKind::kValue) request.target = batch_of(data.back(), plan.batch);
-  if (request.weights.empty()) {
-    COMMENSAL_ASSIGN(request.weights, trained_weights(model, plan.loss.output));
-  }
-  COMMENSAL_ASSIGN(Step step, make_step(model, request));
+  Trained model{*imported, {}, {}};
+  COMMENSAL_TRY(choose_weights(plan, part, model));
+  request.weights = model.weights;
+  COMMENSAL_ASSIGN(Step step, make_step(*model.graph, request));
   COMMENSAL_ASSIGN(auto session, graph::Session::create(step.graph, options));
+  const core::Digest training =
+      training_of(plan, file->bytes(), *model.graph, data, request.weights);
   Order order(plan.seed, data[0].shape()[0], plan.batch);
-  const core::Digest training = training_of(plan, file->bytes(), model, data, request.weights);
-  Trainer made(plan, std::move(step), std::move(session), {std::move(data)}, std::move(order));
-  made.state_.training = training;
-  made.weights_ = request.weights.size();
-  for (std::size_t i = 0; i < made.step_.state.size(); ++i) {
-    const auto& [name, type] = made.step_.state[i];
-    if (i < made.weights_) {
-      made.state_.state.push_back({name, initialiser(model, name)});
-    } else {
-      COMMENSAL_ASSIGN(Tensor nothing, zeros(type));
-      made.state_.state.push_back({name, std::move(nothing)});
-    }
+  Trainer made(plan, options, std::move(step), std::move(session), {std::move(data)},
+               std::move(order));
+  if (plan.evaluate) {
+    auto held_out = Evaluation::create(*model.graph, plan, request.weights, options);
+    if (!held_out) return core::in_context("'evaluate'", held_out.error());
+    made.held_out_.emplace(*std::move(held_out));
   }
+  COMMENSAL_TRY(made.begin(model, training));
   COMMENSAL_TRY(made.resume());
   return made;
+}
+
+Result<void> Trainer::begin(const Trained& model, const core::Digest& training) {
+  adapted_ = model.adapted;
+  state_.training = training;
+  weights_ = model.weights.size();
+  for (const auto& [name, type] : step_.state) {
+    if (state_.state.size() < weights_) {
+      const Tensor* const first = initialiser_of(*model.graph, name);
+      core::check(first != nullptr, "a weight that has a gradient is there");
+      state_.state.push_back({name, *first});
+    } else {
+      COMMENSAL_ASSIGN(Tensor nothing, zeros(type));
+      state_.state.push_back({name, std::move(nothing)});
+    }
+  }
+  return {};
 }
 
 Result<void> Trainer::resume() {
@@ -239,8 +216,27 @@ Result<void> Trainer::step() {
   for (std::size_t i = 0; i < state_.state.size(); ++i) state_.state[i].value = made[i + 1];
   state_.losses.push_back(loss);
   ++state_.step;
+  const bool is_last = state_.step == plan_.steps;
+  if (held_out_ && (is_last || state_.step % plan_.evaluate->every == 0)) COMMENSAL_TRY(evaluate());
   if (state_.step % plan_.every == 0) return save();
   return {};
+}
+
+Result<void> Trainer::evaluate() {
+  if (!held_out_) return {};
+  if (!state_.held_out.empty() && state_.held_out.back().step == state_.step) return {};
+  COMMENSAL_ASSIGN(const auto found, held_out_->run(state_.step, trained()));
+  state_.held_out.push_back(found);
+  return {};
+}
+
+std::int64_t Trainer::tokens() const {
+  for (std::size_t i = 0; i < step_.batch_inputs; ++i) {
+    const auto& type = data_.arrays[i].type();
+    const bool is_text = type.dtype == DType::kInt64 || type.dtype == DType::kInt32;
+    if (is_text && type.shape.rank() == 2) return plan_.batch * type.shape[1];
+  }
+  return 0;
 }
 
 Result<void> Trainer::check_finite() const {
@@ -269,8 +265,12 @@ core::Digest Trainer::weights_digest() const {
 Result<core::Bytes> Trainer::exported() const {
   COMMENSAL_TRY(check_finite());
   COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(plan_.model));
-  const auto end = state_.state.begin() + static_cast<std::ptrdiff_t>(weights_);
-  return with_weights(file->bytes(), {state_.state.begin(), end});
+  const std::vector<Checkpoint::Entry> weights(trained().begin(), trained().end());
+  if (!adapted_) return with_weights(file->bytes(), weights);
+  if (!plan_.adapters->merges)
+    return with_adapter_nodes(file->bytes(), *adapted_, plan_.adapters->scale, weights);
+  COMMENSAL_ASSIGN(const auto merged, merged_weights(*adapted_, weights, options_));
+  return with_weights(file->bytes(), merged);
 }
 
 }  // namespace commensal::train

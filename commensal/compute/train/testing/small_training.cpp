@@ -125,11 +125,37 @@ void SmallTraining::write(const std::string& name, core::ByteView bytes) const {
 }
 
 void SmallTraining::write_plan(const std::string& more) const {
-  const bool has_data = more.find("data:") != std::string::npos;
+  const bool has_data = more.starts_with("data:") || more.find("\ndata:") != more.npos;
   write("train.yaml",
         core::as_bytes(std::string("model: model.onnx\n") +
                        (has_data ? "" : "data: {x: x.npy, target: y.npy}\n") +
                        "loss: {output: scores, kind: cross_entropy}\nbatch: 16\n" + more));
+}
+
+core::Result<Trainer> trainer_of(const SmallTraining& training,
+                                 const graph::SessionOptions& options) {
+  COMMENSAL_ASSIGN(const Plan plan, read_plan(training.plan()));
+  return Trainer::create(plan, options);
+}
+
+std::string run(Trainer& trainer, int steps) {
+  for (int i = 0; i < steps; ++i) {
+    if (const auto done = trainer.step(); !done) return done.error().message;
+  }
+  return "";
+}
+
+std::string refusal(const SmallTraining& training) {
+  const auto made = trainer_of(training);
+  return made ? "accepted" : made.error().message;
+}
+
+std::string digest_after(const SmallTraining& training, int steps,
+                         const graph::SessionOptions& options) {
+  auto trainer = trainer_of(training, options);
+  if (!trainer) return trainer.error().message;
+  const std::string wrong = run(*trainer, steps);
+  return wrong.empty() ? core::to_hex(trainer->weights_digest()) : wrong;
 }
 
 }  // namespace commensal::train::testing

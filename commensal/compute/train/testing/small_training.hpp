@@ -4,6 +4,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/compute/tensor/tensor.hpp>
+#include <commensal/compute/train/trainer.hpp>
 #include <string>
 
 /// A small network of all that a classifier has, and pictures that it can tell apart.
@@ -31,5 +32,15 @@ class SmallTraining {
  private:
   core::TemporaryFolder folder_;
 };
+
+core::Result<Trainer> trainer_of(const SmallTraining& training,
+                                 const graph::SessionOptions& options = {});
+/// What goes wrong in so many steps, "" if nothing does.
+std::string run(Trainer& trainer, int steps);
+/// Why there is no trainer; "accepted".
+std::string refusal(const SmallTraining& training);
+/// Of the weights after so many steps; why there are none.
+std::string digest_after(const SmallTraining& training, int steps,
+                         const graph::SessionOptions& options = {});
 
 }  // namespace commensal::train::testing

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/compute/train/samples.hpp>
+
+namespace commensal::train {
+
+using core::ErrorCode;
+using core::fail;
+using core::Result;
+using tensor::DType;
+using tensor::Tensor;
+using tensor::TensorType;
+
+namespace {
+
+constexpr const char* kTarget = "target";
+
+/// The first dimension is the batch, whether the model says so or leaves it free.
+Result<std::vector<std::int64_t>> sample_of(const graph::ValueInfo& input, std::int64_t batch) {
+  const auto& dims = input.declared.dims;
+  const bool fits = input.declared.ranked && !dims.empty() && (dims[0] < 0 || dims[0] == batch);
+  bool is_known = fits;
+  for (std::size_t i = 1; i < dims.size(); ++i) is_known = is_known && dims[i] >= 0;
+  if (is_known) return std::vector<std::int64_t>(dims.begin() + 1, dims.end());
+  return fail(ErrorCode::kInvalidArgument,
+              "input '{}' is {}, expected a batch of {} in front and nothing else free", input.name,
+              input.declared.text(), batch);
+}
+
+Result<Tensor> input_samples(const Sources& sources, const graph::ValueInfo& input,
+                             std::int64_t batch) {
+  const auto source = sources.find(input.name);
+  if (source == sources.end())
+    return fail(ErrorCode::kInvalidArgument, "'data' has nothing for the model's input '{}'",
+                input.name);
+  COMMENSAL_ASSIGN(const auto sample, sample_of(input, batch));
+  COMMENSAL_ASSIGN(const Tensor raw, read_source(source->second));
+  auto made = prepared(raw, source->second.scale, input.declared.dtype, sample);
+  if (!made) return core::in_context(fmt::format("input '{}'", input.name), made.error());
+  return made;
+}
+
+/// As the file has it: classes become int64, numbers float32.
+Result<Tensor> target_samples(const Sources& sources, LossKind loss) {
+  const auto source = sources.find(kTarget);
+  if (source == sources.end())
+    return fail(ErrorCode::kInvalidArgument, "'data' has nothing for the loss's '{}'", kTarget);
+  COMMENSAL_ASSIGN(const Tensor raw, read_source(source->second));
+  const auto dims = raw.shape().dims().subspan(1);
+  const DType dtype = loss == LossKind::kCrossEntropy ? DType::kInt64 : DType::kFloat32;
+  auto made = prepared(raw, source->second.scale, dtype, {dims.begin(), dims.end()});
+  if (!made) return core::in_context(kTarget, made.error());
+  return made;
+}
+
+}  // namespace
+
+TensorType batch_of(const Tensor& samples, std::int64_t batch) {
+  std::vector<std::int64_t> dims(samples.shape().dims().begin(), samples.shape().dims().end());
+  dims[0] = batch;
+  return {samples.dtype(), *tensor::Shape::of(dims)};
+}
+
+Result<std::vector<Tensor>> read_samples(const Sources& sources, const graph::Graph& model,
+                                         LossKind loss, std::int64_t batch, std::int64_t least) {
+  std::vector<Tensor> made;
+  for (const graph::ValueId id : model.inputs) {
+    COMMENSAL_ASSIGN(made.emplace_back(),
+                     input_samples(sources, model.values[static_cast<std::size_t>(id)], batch));
+  }
+  if (loss != LossKind::kValue) {
+    COMMENSAL_ASSIGN(made.emplace_back(), target_samples(sources, loss));
+  }
+  for (const auto& [name, source] : sources) {
+    const bool is_known = name == kTarget || std::ranges::any_of(model.inputs, [&](auto id) {
+                            return model.name_of(id) == name;
+                          });
+    if (!is_known)
+      return fail(ErrorCode::kInvalidArgument, "'data.{}': the model has no such input", name);
+  }
+  for (const Tensor& each : made) {
+    if (each.shape()[0] != made[0].shape()[0])
+      return fail(ErrorCode::kInvalidArgument, "the data has {} and {} samples, expected as many",
+                  made[0].shape()[0], each.shape()[0]);
+  }
+  if (made.empty() || made[0].shape()[0] < least) {
+    return fail(ErrorCode::kInvalidArgument, "{} samples, expected at least a batch of {}",
+                made.empty() ? 0 : made[0].shape()[0], least);
+  }
+  return made;
+}
+
+}  // namespace commensal::train
