@@ -94,8 +94,8 @@ endfunction()
 
 # commensal_test(NAME SOURCES file ... LINK target ... [LABEL label] [TIMEOUT seconds] [SERIAL])
 # A GoogleTest program; SERIAL: what it measures bears nothing beside it. A suite whose name begins with "Equality", "Conformance", "Sim",
-# "Exhaustive", "Gpu", "Money", "Governor", "Slow" or "Training" carries that CTest label, every other one LABEL (default:
-# unit).
+# "Exhaustive", "Gpu", "Money", "Governor", "Training" or "Slow" carries that CTest label ("EqualityTraining"
+# both, as equality-training), every other one LABEL (default: unit).
 function(commensal_test name)
   cmake_parse_arguments(TEST "SERIAL" "LABEL;TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT TEST_LABEL)
@@ -109,12 +109,17 @@ function(commensal_test name)
   target_compile_definitions(${name} PRIVATE COMMENSAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # Half of all compiling is that of tests, and a third less of it with -O1; what they test is -O2.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  set(special Equality Conformance Sim Exhaustive Gpu Money Governor Slow Training)
+  set(special EqualityTraining Equality Conformance Sim Exhaustive Gpu Money Governor Training Slow)
   set(rest "*")
   set(minus)
   foreach(suite IN LISTS special)
-    string(TOLOWER ${suite} label)
-    gtest_discover_tests(${name} TEST_FILTER "${suite}*" DISCOVERY_MODE PRE_TEST
+    string(REGEX REPLACE "([a-z])([A-Z])" "\\1-\\2" label ${suite})
+    string(TOLOWER ${label} label)
+    set(but)
+    if(suite STREQUAL Equality)
+      set(but "-EqualityTraining*")
+    endif()
+    gtest_discover_tests(${name} TEST_FILTER "${suite}*${but}" DISCOVERY_MODE PRE_TEST
       PROPERTIES LABELS ${label} TIMEOUT 900 RUN_SERIAL ${TEST_SERIAL})
     list(APPEND minus "${suite}*")
   endforeach()
