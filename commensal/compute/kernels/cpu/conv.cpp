@@ -3,6 +3,7 @@
 #include <commensal/compute/kernels/cpu/blocked/half_conv.hpp>
 #include <commensal/compute/kernels/cpu/conv_weights.hpp>
 #include <commensal/compute/kernels/cpu/depthwise.hpp>
+#include <commensal/compute/kernels/cpu/few_places.hpp>
 #include <commensal/compute/kernels/cpu/halves.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
@@ -135,7 +136,11 @@ core::Result<bool> conv_served(const ConvCall& parsed, const Call& call, std::sp
   if (call.in(0).dtype() != tensor::DType::kFloat32) return false;
   if (outputs[0].elements() == 0) return true;
   if (conv.group_channels() == 0) return false;  // no plane to read a row of depth from
-  std::shared_ptr<const ConvWeights> made;       // where the weights are not constant
+  if (ws.packed == nullptr && suits_few_places(conv)) {
+    COMMENSAL_ASSIGN(const bool served, conv_of_few_places(conv, call, outputs[0], ws));
+    if (served) return true;
+  }
+  std::shared_ptr<const ConvWeights> made;  // where the weights are not constant
   if (ws.packed == nullptr) {
     COMMENSAL_ASSIGN(made, weights_of(call, ws.isa, may_transform, PackRoom(ws.arena)));
   }

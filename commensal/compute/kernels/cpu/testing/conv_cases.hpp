@@ -54,6 +54,20 @@ inline std::vector<ConvCase> high_convs() {
   };
 }
 
+/// Kernels nearly as large as the picture, as gradients of weights have them.
+inline std::vector<ConvCase> few_places_convs() {
+  return {
+      {"3x3", {13, 8, 28, 28}, {20, 8, 28, 28}, {}, {1, 1, 1, 1}},
+      {"3x3, few channels", {3, 5, 9, 11}, {33, 5, 9, 11}, {}, {1, 1, 1, 1}},
+      {"strided", {9, 3, 17, 17}, {5, 3, 9, 9}, {}, {1, 1, 1, 1}, {2, 2}},
+      {"7x7", {3, 8, 40, 40}, {16, 8, 20, 20}, {}, {3, 3, 2, 2}, {2, 2}},
+      {"pointwise, many channels", {7, 70, 10, 10}, {18, 70, 10, 10}},
+      {"places apart", {4, 6, 14, 14}, {7, 6, 11, 11}, {2, 3}, {1, 0, 2, 1}},
+      {"one dimension", {8, 12, 50}, {16, 12, 48}, {}, {1, 0}},
+      {"more steps than a piece", {2, 600, 6, 6}, {8, 600, 5, 5}, {}, {}},
+  };
+}
+
 inline std::vector<ConvCase> depthwise_convs() {
   return {
       {"stride 1", {2, 7, 19, 23}, {7, 1, 3, 3}, {}, {1, 1, 1, 1}, {}, 7},
