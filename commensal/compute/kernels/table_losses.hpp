@@ -17,8 +17,9 @@ inline constexpr Operator kLossRows[] = {
      .judge = &ref::kReduceLogSumExp,
      .cpu = cpu::reduce_log_sum_exp, .batching = {batching::reduce}, .shaping = kSecond},
     {.name = "SoftmaxCrossEntropyLoss", .since = 12, .inputs = {2, 3}, .outputs_max = 2,
-     .kind = Kind::kReduction, .judge = &ref::kSoftmaxCrossEntropyLoss, .cost = cost::passes,
-     .shaping = kNone, .checked = kSecond},
+     .kind = Kind::kReduction, .judge = &ref::kSoftmaxCrossEntropyLoss,
+     .cpu = cpu::softmax_cross_entropy_loss, .cost = cost::passes, .shaping = kNone,
+     .checked = kSecond},
 };
 // clang-format on
 

@@ -43,6 +43,10 @@ core::Result<void> mean_variance_normalization(const Call& call, std::span<Tenso
                                                Workspace& ws);
 core::Result<void> rms_normalization(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 
+// losses.cpp
+core::Result<void> softmax_cross_entropy_loss(const Call& call, std::span<Tensor> outputs,
+                                              Workspace& ws);
+
 // pads.cpp
 core::Result<void> center_crop_pad(const Call& call, std::span<Tensor> outputs, Workspace& ws);
 core::Result<void> pad(const Call& call, std::span<Tensor> outputs, Workspace& ws);
