@@ -39,7 +39,7 @@ constexpr auto joined(const Operator (&... groups)[kSizes]) {
 constexpr auto kTable =
     joined(kArithmeticRows, kAttentionRows, kLossRows, kMlRows, kMovementRows, kIndexingRows,
            kProductRows, kQuantisedRows, kRecurrentRows, kReductionRows, kSignalRows, kStringRows,
-           kStructureRows, kTrigRows, kBlockedRows, kTransformerRows, kGraphRows);
+           kStructureRows, kTrigRows, kBlockedRows, kTransformerRows, kChainRow, kGraphRows);
 
 constexpr std::size_t kModelRows =
     static_cast<std::size_t>(std::ranges::count(kTable, false, &Operator::is_internal));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/compute/kernels/cpu/blocked/ops.hpp>
+#include <commensal/compute/kernels/cpu/chain.hpp>
 #include <commensal/compute/kernels/cpu/transformer/ops.hpp>
 #include <commensal/compute/kernels/table.hpp>
 
@@ -74,6 +75,12 @@ inline constexpr Operator kTransformerRows[] = {
      .judge = &kTypes<cpu::infer_rows_matmul>, .cpu = cpu::rows_matmul,
      .pack = cpu::pack_rows_matmul, .packs = Packs{{0b10}, kRowsMatMulPacks}, .cost = cost::row,
      .role = Role::kRowsMatMul},
+};
+
+/// Several of the model's elementwise ones.
+inline constexpr Operator kChainRow[] = {
+    {.name = "Chain", .domain = kInternalDomain, .inputs = {1, kMany}, .outputs_max = kMany,
+     .judge = &kTypes<cpu::infer_chain>, .cpu = cpu::chain},
 };
 
 /// Has no function: graph/by_image.hpp runs its subgraph.

@@ -12,7 +12,7 @@ constexpr Pass kPasses[] = {
     bind_captures,          drop_identities,    fuse_steps,          fuse_attention,
     pack_products,          fuse_products,      absorb_pads,         block_channels,
     fuse_blocked_residuals, fuse_blocked_gates, fuse_blocked_bounds, fuse_expansions,
-    run_by_image,
+    chain_elementwise,      run_by_image,
 };
 
 }  // namespace

@@ -15,10 +15,11 @@ void block_channels(Rewriter& rewriter);          // layout.cpp
 void fuse_blocked_residuals(Rewriter& rewriter);  // layout_fusion.cpp
 void fuse_blocked_gates(Rewriter& rewriter);
 void fuse_blocked_bounds(Rewriter& rewriter);
-void fuse_expansions(Rewriter& rewriter);  // expand_fusion.cpp
-void run_by_image(Rewriter& rewriter);     // images.cpp: the last one
-void fuse_attention(Rewriter& rewriter);   // attention.cpp
-void fuse_steps(Rewriter& rewriter);       // steps.cpp: LayerNormalization, Gelu
+void fuse_expansions(Rewriter& rewriter);    // expand_fusion.cpp
+void chain_elementwise(Rewriter& rewriter);  // chains.cpp: when nobody looks for patterns any more
+void run_by_image(Rewriter& rewriter);       // images.cpp: the last one
+void fuse_attention(Rewriter& rewriter);     // attention.cpp
+void fuse_steps(Rewriter& rewriter);         // steps.cpp: LayerNormalization, Gelu
 
 void pack_products(Rewriter& rewriter);  // products.cpp
 void fuse_products(Rewriter& rewriter);
