@@ -6,6 +6,7 @@
 #include <commensal/compute/kernels/shape_inference/conv.hpp>
 #include <commensal/compute/kernels/shape_inference/conv_transpose.hpp>
 #include <commensal/compute/kernels/shape_inference/pool.hpp>
+#include <limits>
 
 namespace commensal::grad::rules {
 
@@ -42,16 +43,59 @@ Value spread(Value dy, Value w, const Window& window, std::int64_t group) {
                                       {"strides", first_of(window.stride, window)}}));
 }
 
+/// [O, C/G, K...] -> [C, O/G, K...], the taps turned round: what a Conv goes back with.
+Value turned_weights(Value w, const Window& window, std::int64_t group) {
+  Maker& maker = *w.maker;
+  Dims axes, dims = w.dims();
+  for (int axis = 2; axis < w.rank(); ++axis) {
+    if (w.dim(axis) > 1) axes.push_back(axis);
+  }
+  const Dims back(axes.size(), -1);
+  const Dims before_first(axes.size(), std::numeric_limits<std::int64_t>::min());
+  if (!axes.empty()) {
+    w = maker.add("Slice", {w, maker.list(back), maker.list(before_first), maker.list(axes),
+                            maker.list(back)});
+  }
+  if (group == 1) return transpose(w, joined({1, 0}, range(2, w.rank())));
+  const Dims kernel = first_of(window.kernel, window);
+  const Value apart = reshape(w, joined({group, dims[0] / group, dims[1]}, kernel));
+  const Value turned = transpose(apart, joined({0, 2, 1}, range(3, 3 + window.rank)));
+  return reshape(turned, joined({dims[1] * group, dims[0] / group}, kernel));
+}
+
+/// The gradient of a Conv's input. Without strides it is a Conv of dy, which may be one by the
+/// Winograd clause.
+Value input_gradient(Value dy, Value w, const Window& window, std::int64_t group) {
+  Dims begins, ends;
+  bool is_conv = true;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
+    const std::int64_t reach = (window.kernel[d] - 1) * window.dilation[d];
+    begins.push_back(reach - window.pad_begin[d]);
+    ends.push_back(window.in[d] - window.out[d] + reach - begins.back());
+    is_conv = is_conv && window.stride[d] == 1 && begins.back() >= 0 && ends.back() >= 0;
+  }
+  if (!is_conv) return spread(dy, w, window, group);
+  return dy.maker->add("Conv", {dy, turned_weights(w, window, group)},
+                       attributes_of({{"dilations", first_of(window.dilation, window)},
+                                      {"group", group},
+                                      {"pads", joined(begins, ends)}}));
+}
+
+/// [N, G * C, D...] -> [C, G * N, D...]
+Value channels_first(Value x, std::int64_t group) {
+  if (group == 1) return transpose(x, joined({1, 0}, range(2, x.rank())));
+  const Dims dims = x.dims(), places(dims.begin() + 2, dims.end());
+  const std::int64_t channels = dims[1] / group;
+  const Value split = reshape(x, joined({dims[0], group, channels}, places));
+  const Value turned = transpose(split, joined({2, 1, 0}, range(3, x.rank() + 1)));
+  return reshape(turned, joined({channels, group * dims[0]}, places));
+}
+
 /// The gradient of a Conv's weights: the input's channels are the images of a Conv whose weights
 /// are dy, with strides for dilations and dilations for strides.
 Value weight_gradient(Value x, Value dy, const Window& window, std::int64_t group) {
-  const Dims in = first_of(window.in, window), out = first_of(window.out, window);
-  const std::int64_t batch = x.dim(0), channels = x.dim(1) / group, made = dy.dim(1);
-  // [N, G, C, D...] -> [C, G, N, D...] -> [C, G * N, D...]
-  Dims order = {2, 1, 0};
-  const Value split = reshape(x, joined({batch, group, channels}, in));
-  const Value images = reshape(transpose(split, joined(order, range(3, 3 + window.rank))),
-                               joined({channels, group * batch}, in));
+  const std::int64_t channels = x.dim(1) / group, made = dy.dim(1);
+  const Value images = channels_first(x, group);
   const Value taps = transpose(dy, joined({1, 0}, range(2, 2 + window.rank)));
   Dims ends, kernel = first_of(window.kernel, window);
   for (std::size_t d = 0; d < static_cast<std::size_t>(window.rank); ++d) {
@@ -89,7 +133,7 @@ Value to_indices(Value dy, Value indices, const tensor::TensorType& x) {
 void conv(Step& step) {
   const auto call = step.read_call([](const kernels::Call& c) { return shapes::conv_of(c); });
   if (!step.maker().state()) return;
-  step.give(0, [&] { return spread(step.dy(), step.x(1), call.window, call.group); });
+  step.give(0, [&] { return input_gradient(step.dy(), step.x(1), call.window, call.group); });
   step.give(1, [&] { return weight_gradient(step.x(0), step.dy(), call.window, call.group); });
   step.give(2, [&] { return channel_sums(step.dy()); });
 }
