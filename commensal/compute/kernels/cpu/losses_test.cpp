@@ -20,7 +20,8 @@ TEST(EqualityLosses, SoftmaxCrossEntropyOfRows) {
       for (const Values values : {Values::kPlain, Values::kTiny, Values::kSpecial}) {
         for (const std::int64_t ignored_each : {0, 3}) {
           SCOPED_TRACE(fmt::format("{}x{} {} {}", rows, classes, reduction, ignored_each));
-          Case test{.name = "SoftmaxCrossEntropyLoss", .attributes = {}, .inputs = {}, .constants = {}};
+          Case test{
+              .name = "SoftmaxCrossEntropyLoss", .attributes = {}, .inputs = {}, .constants = {}};
           test.attributes.set("reduction", std::string(reduction));
           if (ignored_each > 0) test.attributes.set("ignore_index", std::int64_t{-1});
           test.inputs = {random_tensor({rows, classes}, 1, values),
