@@ -262,4 +262,9 @@ Result<std::unique_ptr<rollout::Engine>> ProcessEngineFactory::load(
   return engine;
 }
 
+void ProcessEngineFactory::forget(const core::Digest& model) {
+  const core::Path& folder = shared_->options.packs_folder;
+  if (!folder.empty()) PackServer::remove(folder, model);
+}
+
 }  // namespace commensal::worker

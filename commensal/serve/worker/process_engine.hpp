@@ -25,6 +25,8 @@ struct Fit {
 struct ProcessOptions {
   /// Its pacer is not looked at: `pace` is in its place.
   graph::SessionOptions session;
+  /// The folder of its `packs`, from which forget() removes; empty: it has none.
+  core::Path packs_folder = {};
   /// Called on the thread that starts workers, so that they inherit what it asks of the system.
   std::function<void()> ready_thread = {};
   /// What an operator should know once: what the system did not grant.
@@ -67,6 +69,7 @@ class ProcessEngineFactory final : public rollout::EngineFactory {
   core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path& model_file,
                                                       const std::vector<protocol::Feed>& feeds,
                                                       const std::stop_token& cancel = {}) override;
+  void forget(const core::Digest& model) override;
 
   struct Shared;  // by the factory and its engines
 

@@ -355,7 +355,7 @@ TEST_F(WorkerPacks, AreKeptAndMappedByTheNext) {
   rollout::SessionEngineFactory plain({});
   graph::SessionOptions session;
   session.packs = std::make_shared<const graph::PackFolder>(packs_);
-  ProcessEngineFactory factory({.session = session});
+  ProcessEngineFactory factory({.session = session, .packs_folder = packs_});
   const core::Path one = model("one");
   const Values expected = answer(plain, one);
   const auto same = [&](const Values& made) {
@@ -371,6 +371,9 @@ TEST_F(WorkerPacks, AreKeptAndMappedByTheNext) {
   // The same weights in another model are not its files: workers do not believe each other.
   EXPECT_TRUE(same(answer(factory, model("another"))));
   EXPECT_EQ(files().size(), 2 * kept.size());
+  factory.forget(crypto::sha256(*core::read_file(one)));
+  EXPECT_EQ(files().size(), kept.size());
+  for (const auto& [path, time] : files()) EXPECT_FALSE(kept.contains(path));
 }
 
 }  // namespace

@@ -10,6 +10,11 @@ using core::Result;
 namespace {
 
 constexpr std::uint64_t kFileBytes = 4096;  // that it takes beside what is in it
+constexpr std::size_t kModelsBytes = 16;    // of a name
+
+core::Digest begin_name(const core::Digest& model) {
+  return crypto::tagged_hash("commensal.worker.packs", model);
+}
 
 }  // namespace
 
@@ -41,7 +46,20 @@ core::Digest PackServer::name_of(const core::Digest& name) const {
   crypto::Sha256 hash = crypto::begin_tagged_hash("commensal.worker.pack");
   hash.update(model_);
   hash.update(name);
-  return hash.finish();
+  core::Digest made = hash.finish();
+  std::ranges::copy_n(begin_name(model_).begin(), kModelsBytes, made.begin());
+  return made;
+}
+
+void PackServer::remove(const core::Path& folder, const core::Digest& model) {
+  const std::string begin = core::to_hex(begin_name(model)).substr(0, 2 * kModelsBytes);
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    std::error_code ignored;
+    if (at->path().filename().string().starts_with(begin))
+      std::filesystem::remove(at->path(), ignored);
+  }
 }
 
 Result<void> PackServer::serve(Channel& channel, const Message& message) {

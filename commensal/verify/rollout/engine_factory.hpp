@@ -21,6 +21,8 @@ class EngineFactory {
   virtual core::Result<std::unique_ptr<Engine>> load(const core::Path& model_file,
                                                      const std::vector<protocol::Feed>& feeds,
                                                      const std::stop_token& cancel = {}) = 0;
+  /// What is kept on disk of this model for the next load goes.
+  virtual void forget(const core::Digest& /*model*/) {}
 };
 
 /// The honest one: what the numeric specification says.
