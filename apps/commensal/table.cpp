@@ -64,6 +64,7 @@ constexpr Command kTable[] = {
      "commensal models alice/secret --allow 0x52908400098527886E0F7030069857D2E4169EE7\n"
      "commensal models alice/secret --grant bob\n"
      "commensal models alice/digits --delete\n"
+     "commensal models --holders\n"
      "commensal models --json",
      declare_models},
     {"infer", kConsumers, "ask for a model's answer",

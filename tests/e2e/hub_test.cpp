@@ -127,5 +127,44 @@ TEST_F(Hub, ACardMovesNoCursor) {
   }
 }
 
+// Looked for in the folder of the provider's process; nothing can be disputed without money.
+TEST_F(Hub, PrivateWeightsLeaveAProviderThatMayNotHaveThemAndADeletedModelAll) {
+  const std::string first = address_;
+  const auto other = start_provider("q");
+  const auto weights = [&](const std::string& provider) {
+    std::size_t count = 0;
+    for (const auto& item :
+         std::filesystem::directory_iterator(folder_.at(provider) + std::string("/models")))
+      count += item.path().extension() == ".onnx" ? 1 : 0;
+    return count;
+  };
+  const auto wait_for = [&](const std::string& provider, std::size_t count) {
+    for (int waited = 0; weights(provider) != count && waited < 400; ++waited) pause_ms(50);
+    return weights(provider) == count;
+  };
+  const auto holders = [&] { return ask_json({"models", "--holders"}, alice_)["holders"]; };
+  ask({"push", kModel, "--private", "--allow", first, "--allow", address_},
+      alice_);
+  for (int i = 0; i < 60 && (weights("p") == 0 || weights("q") == 0); ++i)
+    ask({"infer", "alice/digits", "--input", kThree, "--image-convert", "--image-resize", "pad"},
+        alice_);
+  ASSERT_EQ(weights("p"), 1u);
+  ASSERT_EQ(weights("q"), 1u);
+  ASSERT_EQ(holders().size(), 2u);
+  EXPECT_EQ(ask_json({"models", "--holders"}, token_file_)["holders"].size(), 2u);
+  ask({"models", "alice/digits", "--allow", address_}, alice_);
+  EXPECT_TRUE(wait_for("p", 0));
+  EXPECT_EQ(weights("q"), 1u);
+  ASSERT_EQ(holders().size(), 1u);
+  EXPECT_EQ(holders()[0]["provider"], address_);
+  EXPECT_EQ(holders()[0]["connected"], true);
+  EXPECT_EQ(holders()[0]["asked_ms"], 0);
+  provider_->kill();
+  ask({"models", "alice/digits", "--delete"}, alice_);
+  EXPECT_TRUE(wait_for("q", 0));
+  for (int waited = 0; !holders().empty() && waited < 100; ++waited) pause_ms(50);
+  EXPECT_TRUE(holders().empty());
+}
+
 }  // namespace
 }  // namespace commensal::e2e

@@ -366,6 +366,17 @@ TEST_F(HttpApi, ShowsReceiptsToTheirOwner) {
   EXPECT_EQ(facts["audits"]["probability"], 1);
   EXPECT_EQ(providers["providers"][0]["audit_probability"], 1);
   EXPECT_EQ(alice_.get_json("/v1/providers/12/facts").error().code, ErrorCode::kInvalidArgument);
+  const auto held = Json::parse(*alice_.get_json("/v1/holders"));
+  ASSERT_EQ(held["holders"].size(), 1u);
+  EXPECT_EQ(held["holders"][0]["provider"], address);
+  EXPECT_EQ(held["holders"][0]["connected"], true);
+  EXPECT_EQ(held["next"], nullptr);
+  EXPECT_EQ(Json::parse(*bob_.get_json("/v1/holders"))["holders"].size(), 0u);
+  const std::string last = address + "/" + held["holders"][0]["content"].get<std::string>();
+  EXPECT_EQ(Json::parse(*alice_.get_json("/v1/holders?after=" + last))["holders"].size(), 0u);
+  for (const char* after : {"x", "/", "12/34"})
+    EXPECT_EQ(alice_.get_json(std::string("/v1/holders?after=") + after).error().code,
+              ErrorCode::kInvalidArgument);
 }
 
 TEST_F(HttpApi, ServesManyAtOnce) {

@@ -374,6 +374,10 @@ Run declare_gateway(CLI::App& app) {
   app.add_option("--receipt-age-ms", gateway.receipts.age_ms_max, "Receipts go when they are older")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 42))
       ->capture_default_str();
+  app.add_option("--private-idle-ms", gateway.private_idle_ms,
+                 "Providers let go of private models that had no request for so long; 0: never")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 42))
+      ->capture_default_str();
   options->app = &app;
   declare_money(app, gateway.money);
   app.add_flag("--json", options->json, "Print addresses as one line of JSON");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
 #include <fmt/ranges.h>
 
 #include <apps/commensal/connection.hpp>
@@ -6,6 +7,7 @@
 #include <apps/common/progress.hpp>
 #include <apps/common/terminal.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/serve/gateway/tokens.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -25,6 +27,7 @@ struct ModelsArguments {
   bool with_content = false;
   bool shows_grants = false;
   bool shows_card = false;
+  bool shows_holders = false;
   Connection connection;
   bool json = false;
 };
@@ -68,6 +71,38 @@ Result<int> list(client::Client& client, bool json) {
                model.is_private ? "owner" : "all");
   }
   print_pauses(client);
+  return 0;
+}
+
+std::string when_text(const nlohmann::json& one, const char* name) {
+  const std::int64_t ms = one.value(name, std::int64_t{0});
+  return ms == 0 ? "-" : fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(ms / 1000));
+}
+
+/// Which providers have one's models; all pages.
+Result<int> list_holders(client::Client& client, bool json) {
+  nlohmann::json all = nlohmann::json::array();
+  std::string after;
+  for (int pages = 0; pages < limits::kModelPagesMax; ++pages) {
+    COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/holders" + after));
+    const auto page = nlohmann::json::parse(text, nullptr, false);
+    if (!page.is_object() || !page.contains("holders")) break;
+    for (const auto& one : page["holders"]) all.push_back(one);
+    if (!page.contains("next") || !page["next"].is_string()) break;
+    after = "?after=" + page["next"].get<std::string>();
+  }
+  if (json) {
+    fmt::print("{}\n", nlohmann::json({{"holders", all}}).dump());
+    return 0;
+  }
+  fmt::print("{:<32} {:<42}  {:<16} {:<16} {:<16}\n", "MODEL", "PROVIDER", "USED (UTC)",
+             "ASKED TO LET GO", "KEEPS IT UNTIL");
+  for (const auto& one : all) {
+    fmt::print("{:<32} {:<42}  {:<16} {:<16} {:<16}\n",
+               fmt::format("{}:{}", one.value("model", ""), one.value("version", 0)),
+               one.value("provider", ""), when_text(one, "used_ms"), when_text(one, "asked_ms"),
+               when_text(one, "until_ms"));
+  }
   return 0;
 }
 
@@ -144,6 +179,7 @@ Result<client::ModelInfo> look_up_model(client::Client& client, const std::strin
 
 Result<int> models(const ModelsArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
+  if (options.shows_holders) return list_holders(client, options.json);
   if (options.name.empty()) return list(client, options.json);
   COMMENSAL_ASSIGN(const std::string name, full_model_name(client, options.name));
   if (options.is_removed) return remove_model(client, name, options.json);
@@ -190,6 +226,9 @@ Run declare_models(CLI::App& app) {
   app.add_flag("--with-content", options->with_content, "... and download it")->needs(grant);
   app.add_option("--revoke", options->revoked, "This account may no longer")->needs(name);
   app.add_flag("--grants", options->shows_grants, "Say which accounts may")->needs(name);
+  app.add_flag("--holders", options->shows_holders,
+               "Say which providers have your models, those deleted too")
+      ->excludes(name);
   app.add_flag("--card", options->shows_card, "Show what its owner says of it")
       ->needs(name)
       ->excludes(removed);

@@ -28,6 +28,10 @@ class RecentlyUsed {
     items_.emplace_front(std::move(key), std::move(value));
     return items_.front().second;
   }
+  template <class Predicate>
+  void erase_if(const Predicate& is_over) {
+    items_.remove_if([&](const auto& item) { return is_over(item.first); });
+  }
 
  private:
   const std::size_t items_max_;

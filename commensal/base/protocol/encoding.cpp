@@ -55,6 +55,7 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kAccused, 1, "accused"},
     {NounKind::kCaseMoves, 1, "case moves"},
     {NounKind::kPrefetch, 1, "prefetch"},
+    {NounKind::kRelease, 1, "release"},
     {NounKind::kHello, 1, "hello"},
     {NounKind::kLoad, 1, "load"},
     {NounKind::kCommit, 1, "commit"},
@@ -65,6 +66,7 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kPause, 1, "pause"},
     {NounKind::kResume, 1, "resume"},
     {NounKind::kStatements, 1, "statements"},
+    {NounKind::kReleased, 1, "released"},
 };
 
 const NounTraits& traits_of(NounKind kind) {

@@ -68,6 +68,7 @@ enum class NounKind : std::uint8_t {
   kAccused = 74,
   kCaseMoves = 75,
   kPrefetch = 76,
+  kRelease = 77,
   kHello = 80,
   kLoad = 81,
   kCommit = 83,
@@ -78,6 +79,7 @@ enum class NounKind : std::uint8_t {
   kPause = 88,
   kResume = 89,
   kStatements = 90,
+  kReleased = 91,
 };
 std::string_view name_of(NounKind kind);
 

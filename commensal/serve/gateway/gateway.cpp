@@ -96,6 +96,7 @@ void Gateway::State::handle(StreamId stream, const rpc::Hello& message) {
   if (is_welcome) presence.on_connect(address);
   tell_balance(address);
   accusations.on_connected(address);
+  recalls.on_connected(address);
   if (!is_welcome) return;
   rollouts.on_available(address);
   audit_policy.on_change(address);

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/limits_gateway.hpp>
+#include <commensal/base/core/limits_uploads.hpp>
 #include <commensal/base/core/loop.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/store.hpp>
@@ -12,6 +13,7 @@
 #include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/act_log.hpp>
 #include <commensal/serve/gateway/answers.hpp>
+#include <commensal/serve/gateway/holders.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/gateway/invitations.hpp>
 #include <commensal/serve/gateway/lottery.hpp>
@@ -54,6 +56,8 @@ struct GatewayConfig {
   std::size_t open_signups_max = limits::kOpenSignUpsMax;  // such accounts, at a time
   std::size_t acts_kept_max = limits::kOperatorActsMax;    // rows of what operators did
   PrivacyAuditors::Believed privacy_auditors = {};
+  /// Providers let go of private models that they had no work of for so long; 0: never.
+  std::int64_t private_idle_ms = limits::kPrivateIdleMs;
 };
 
 /// The world, injected. The gateway's loop, store and key outlive it.
@@ -164,6 +168,8 @@ class Gateway final : public rpc::GatewayPort {
   /// Answers of any version of the model, rollouts' steps too: those that receipts told of at the
   /// start, and since.
   std::uint64_t served(const std::string& model) const;
+  /// Which providers have which models, and which of those they were asked to let go of.
+  const Holders& holders() const;
   Uploads& uploads();
   Rollouts& rollouts();
   /// What audits and disputes compute is cancelled, and nothing more of it begins.

@@ -30,7 +30,9 @@ core::Result<void> Gateway::State::resume() {
   accusations.open();
   COMMENSAL_TRY(uploads.open());
   COMMENSAL_TRY(hub.find_strays());
+  COMMENSAL_TRY(holders.open());
   removals.watch();
+  recalls.watch();
   for (const ticket::Record& one : lottery.tickets().open_claims()) {
     const core::Digest receipt = protocol::receipt_id(one.body);
     if (book.contains(receipt)) events.push(event::AuditDue{receipt});
@@ -303,6 +305,7 @@ void Gateway::State::ban(const ReceiptRecord& record) {
   const std::string why =
       fmt::format("receipt {}: {}", core::to_hex(record.id()),
                   record.verdict ? record.verdict->reason : "its provider was convicted");
+  recalls.on_ban(provider);
   events.report(roster.ban(provider, why));
   observer.on_provider_banned(provider, why);
   rollouts.on_banned(provider, fmt::format("its provider was caught: {}", why));

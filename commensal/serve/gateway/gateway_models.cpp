@@ -13,9 +13,23 @@ std::vector<MeasuredSpeed> Gateway::speeds(const ModelVersion& model) const {
   return all;
 }
 
+const Holders& Gateway::holders() const { return state_->holders; }
+
 std::uint64_t Gateway::served(const std::string& model) const {
   const auto first = state_->hub.first_version(model);
   return first ? state_->served.of(model, *first) : 0;
+}
+
+/// What its provider may fetch is on disk before it is said.
+bool Gateway::State::on_grant(const crypto::Address& provider, const core::Digest& content) {
+  const auto noted = holders.note({provider, content});
+  events.report(noted);
+  recalls.watch();
+  return noted.has_value();
+}
+
+void Gateway::State::handle(StreamId stream, const rpc::Released& message) {
+  if (const Roster::Peer* peer = roster.at(stream)) recalls.on_released(peer->address, message);
 }
 
 void Gateway::State::count(const ReceiptRecord& record) {

@@ -11,6 +11,7 @@
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/gateway/model_file.hpp>
 #include <commensal/serve/gateway/presence.hpp>
+#include <commensal/serve/gateway/recalls.hpp>
 #include <commensal/serve/gateway/removals.hpp>
 #include <commensal/serve/gateway/reserves.hpp>
 #include <commensal/serve/gateway/served.hpp>
@@ -39,6 +40,7 @@ struct Gateway::State {
   Quotas quotas;
   ModelHub hub;
   Uploads uploads;
+  Holders holders;
   ReceiptBook book;
   const PrivacyAuditors privacy;
   Roster roster;
@@ -69,6 +71,7 @@ struct Gateway::State {
   Accusations accusations;
   Consequences consequences;
   Removals removals;
+  Recalls recalls;
   Doubts doubts;
   Served served;
 
@@ -88,6 +91,7 @@ struct Gateway::State {
         quotas(c.quotas),
         hub(store, c.folder / "models", w.clock, c.quotas.models),
         uploads(store, c.folder / "uploads", w.clock, w.rng, hub),
+        holders(store, w.clock, hub),
         book(store, c.receipts, OpeningFolder(c.folder / "openings", c.receipts.opening_row_max)),
         privacy(c.privacy_auditors),
         roster(store, w.rng, w.key, w.clock),
@@ -120,8 +124,13 @@ struct Gateway::State {
                  [this](const protocol::Receipt& of) { return beacon_of(of); }}),
         accusations({loop, w.clock, w.key, hub, book, bank, roster, events, auditor.replayer()}),
         consequences(loop, book, answers),
-        removals({loop, w.clock, hub, uploads, book, rollouts, accusations, events}) {
+        removals({loop, w.clock, hub, uploads, book, rollouts, accusations, events}),
+        recalls({loop, w.clock, hub, roster, holders, rollouts, accusations, events},
+                c.private_idle_ms) {
     roster.hear_if([this](const crypto::Address& provider) { return has_to_answer(provider); });
+    roster.on_grant([this](const crypto::Address& provider, const core::Digest& content) {
+      return on_grant(provider, content);
+    });
     bank.heed([this](const ledger::Entry& entry) {
       events.report(winners.on_booked(entry));
       const auto key = case_of(entry.transaction);
@@ -151,6 +160,7 @@ struct Gateway::State {
 
   core::Result<void> resume();
   void count(const ReceiptRecord& record);
+  bool on_grant(const crypto::Address& provider, const core::Digest& content);
   core::Result<void> expect_providers();
   void tick();
   void tell_balance(const crypto::Address& provider, bool is_answer = false);
@@ -209,6 +219,7 @@ struct Gateway::State {
   }
   void handle(StreamId stream, const rpc::Transact& message);
   void handle(StreamId stream, const rpc::Statements& message);
+  void handle(StreamId stream, const rpc::Released& message);
   void await_statements(StreamId stream);
   void on_shown(const crypto::Address& provider);
 };

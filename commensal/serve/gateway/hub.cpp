@@ -195,7 +195,7 @@ core::Result<ModelVersion> ModelHub::push(const Account& owner, const std::strin
     add_usage(dropped->second.owner, -dropped->second.bytes);
     dropped_.erase(dropped);
   }
-  ++used_[version.content];
+  used_[version.content].emplace(model, version.version);
   usage_[owner.name].models.insert(model);
   add_usage(owner.name, version.bytes);
   (*newest_)[model] = std::make_shared<const ModelVersion>(version);
@@ -219,7 +219,7 @@ core::Result<std::map<std::string, ModelPtr>*> ModelHub::newest() {
   std::map<std::string, ModelPtr> found;
   COMMENSAL_TRY(
       each_record<ModelVersion>(store_, kModelSpace, {}, [&](core::ByteView, ModelVersion version) {
-        ++used_[version.content];
+        used_[version.content].emplace(version.name, version.version);
         const std::uint32_t removed = removed_version(version.name);
         if (version.version <= removed) {
           purging_[version.name] = removed;
@@ -291,6 +291,7 @@ core::Result<ModelVersion> ModelHub::allow(const Account& asker, const std::stri
   }
   COMMENSAL_TRY(store_.apply(batch));
   (*newest_)[name] = std::make_shared<const ModelVersion>(versions.front());
+  for (const ModelVersion& version : versions) tell_withdrawn(version.content);
   return std::move(versions.front());
 }
 

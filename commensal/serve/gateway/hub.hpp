@@ -161,6 +161,15 @@ class ModelHub {
   core::Result<void> find_strays();
   /// A file that was staged and became no version is to go; until then it is its owner's.
   core::Result<void> drop(const Account& owner, const ModelFile& file);
+  /// Whether `is_it` holds of a version that is there and has this file; true, too, where there are
+  /// more than limits::kSameFilesMax of those.
+  core::Result<bool> any_version(const core::Digest& content,
+                                 const std::function<bool(const ModelVersion&)>& is_it);
+  /// Called for the file of each version that is gone, or has other providers; not for all of them
+  /// after a kill.
+  void on_withdrawn(std::function<void(const core::Digest& content)> withdrawn) {
+    withdrawn_ = std::move(withdrawn);
+  }
   /// Called whenever there is something new to purge or to remove.
   void on_removals(std::function<void()> told) { told_ = std::move(told); }
   bool is_purging() const { return !purging_.empty(); }
@@ -234,6 +243,9 @@ class ModelHub {
   /// That one more version of a model may be kept.
   core::Result<void> check_room(const std::string& name) const;
   void tell();
+  void tell_withdrawn(const core::Digest& content) const {
+    if (withdrawn_) withdrawn_(content);
+  }
   /// A row that is purged, and what becomes of its file.
   core::Result<void> add_purge(const ModelVersion& version, core::Store::Batch& batch,
                                std::map<core::Digest, hub_rows::DroppedFile>& dropped);
@@ -259,13 +271,15 @@ class ModelHub {
   std::optional<std::map<std::string, ModelPtr>> newest_;  // once somebody asked
   std::map<std::string, Usage> usage_;                     // by owner, as far as anybody asked
   // With newest_:
-  std::map<core::Digest, std::uint32_t> used_;      // by content: versions whose rows are there
+  std::map<core::Digest, std::set<std::pair<std::string, std::uint32_t>>>
+      used_;                                        // by content: versions whose rows are there
   std::map<std::string, hub_rows::Former> former_;  // by name
   std::map<std::string, std::uint32_t> purging_;    // names, and up to which version
   std::map<core::Digest, hub_rows::DroppedFile> dropped_;  // by content
   core::Digest next_dropped_{};                            // where remove_files() goes on
   std::string next_former_;
   std::function<void()> told_;
+  std::function<void(const core::Digest&)> withdrawn_;
   std::function<void(std::function<void()>)> aside_;
 };
 

@@ -117,8 +117,9 @@ Result<void> ModelHub::add_purge(const ModelVersion& version, core::Store::Batch
   batch.push_back(
       {std::string(kModelSpace), model_key(version.name, version.version), std::nullopt});
   std::ranges::move(Repository::without(version.name, version.version), std::back_inserter(batch));
-  std::uint32_t& left = used_[version.content];
-  if (--left > 0) return {};
+  auto& left = used_[version.content];
+  left.erase({version.name, version.version});
+  if (!left.empty()) return {};
   used_.erase(version.content);
   const DroppedFile file{version.owner, version.bytes, clock_.wall_ms()};
   COMMENSAL_ASSIGN(core::Store::Write row, dropped_row(version.content, file));
@@ -147,7 +148,10 @@ Result<void> ModelHub::purge() {
     std::map<core::Digest, DroppedFile> dropped;
     for (const ModelVersion& version : rows) COMMENSAL_TRY(add_purge(version, batch, dropped));
     if (!batch.empty()) COMMENSAL_TRY(store_.apply(batch));
-    for (const ModelVersion& version : rows) add_usage(version.owner, -version.bytes);
+    for (const ModelVersion& version : rows) {
+      add_usage(version.owner, -version.bytes);
+      tell_withdrawn(version.content);
+    }
     for (const auto& [content, file] : dropped) {
       add_usage(file.owner, file.bytes);
       dropped_.insert_or_assign(content, file);
@@ -158,6 +162,23 @@ Result<void> ModelHub::purge() {
   if (!written || rows.size() < limits::kRemovalRowsMax) purging_.erase(name);
   tell();
   return written;
+}
+
+Result<bool> ModelHub::any_version(const core::Digest& content,
+                                   const std::function<bool(const ModelVersion&)>& is_it) {
+  COMMENSAL_TRY(newest());
+  const auto used = used_.find(content);
+  if (used == used_.end()) return false;
+  std::size_t looked_at = 0;
+  for (const auto& [name, version] : used->second) {
+    if (version <= removed_version(name)) continue;
+    if (++looked_at > limits::kSameFilesMax) return true;
+    COMMENSAL_ASSIGN(const auto row, store_.get(kModelSpace, model_key(name, version)));
+    if (!row) continue;
+    COMMENSAL_ASSIGN(const ModelVersion found, protocol::decode_stored<ModelVersion>(*row));
+    if (is_it(found)) return true;
+  }
+  return false;
 }
 
 Result<void> ModelHub::drop(const Account& owner, const ModelFile& file) {

@@ -168,6 +168,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   peer.stream_id = id;
   peer.knows_batching = rpc::knows_batching(hello.version);
   peer.knows_requests = rpc::knows_requests(hello.version);
+  peer.knows_release = rpc::knows_release(hello.version);
   peer.paused = hello.paused;
   peer.cached = {hello.cached_models.begin(), hello.cached_models.end()};
   session->second.address = hello.address;
@@ -343,9 +344,20 @@ void Roster::dismiss(const crypto::Address& address) {
 void Roster::grant(StreamId id, const core::Digest& model) {
   const auto session = sessions_.find(id);
   if (session == sessions_.end()) return;
+  const auto& provider = session->second.address;
+  if (granted_ && provider && !granted_(*provider, model)) return;
   const std::lock_guard lock(mutex_);
   if (const auto granted = grants_.find(session->second.token); granted != grants_.end()) {
     granted->second.models.insert(model);
+  }
+}
+
+void Roster::revoke(StreamId id, const core::Digest& model) {
+  const auto session = sessions_.find(id);
+  if (session == sessions_.end()) return;
+  const std::lock_guard lock(mutex_);
+  if (const auto granted = grants_.find(session->second.token); granted != grants_.end()) {
+    granted->second.models.erase(model);
   }
 }
 

@@ -32,6 +32,7 @@ class Roster {
     StreamId stream_id = 0;
     bool knows_batching = false;                  // as rpc::knows_batching() says
     bool knows_requests = false;                  // likewise
+    bool knows_release = false;                   // likewise
     std::string banned;                           // why, or ""
     std::string paused;                           // why, or ""
     std::uint64_t pauses = 0;                     // so far: no silence is counted through one
@@ -132,6 +133,12 @@ class Roster {
   bool was_banned(const crypto::Address& address) const { return bans_.find(address) != nullptr; }
   /// The provider on this stream has work for the model, so it may download it.
   void grant(StreamId id, const core::Digest& model);
+  /// It may not any longer, until it is granted again.
+  void revoke(StreamId id, const core::Digest& model);
+  /// Hears of each grant, before anything can be downloaded by it; false: nothing can.
+  void on_grant(std::function<bool(const crypto::Address&, const core::Digest& model)> granted) {
+    granted_ = std::move(granted);
+  }
   /// Errors: kUnauthenticated (no such session, or not by the certificate of its stream), kNotFound
   /// (not granted). Any thread.
   core::Result<void> may_fetch(const std::string& token, const core::Digest& model,
@@ -172,6 +179,7 @@ class Roster {
 
   BanList bans_;
   std::function<bool(const crypto::Address&)> must_answer_;
+  std::function<bool(const crypto::Address&, const core::Digest&)> granted_;
   core::Rng& rng_;
   const crypto::SecretKey& key_;
   const core::Clock& clock_;

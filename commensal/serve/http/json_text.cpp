@@ -2,6 +2,7 @@
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/json_parts.hpp>
 #include <commensal/serve/http/json_text.hpp>
+#include <set>
 
 namespace commensal::http {
 
@@ -158,6 +159,37 @@ std::string providers_json(const std::vector<gateway::ProviderInfo>& providers) 
             {"audit_probability", provider.audit_probability},
             {"privacy_classes", classes_of(provider.privacy)}};
   });
+}
+
+std::string holders_json(const gateway::Gateway& gateway, const std::string& prefix,
+                         const gateway::Holders::Key& after) {
+  std::set<crypto::Address> connected;
+  for (const gateway::ProviderInfo& one : gateway.providers())
+    if (one.connected) connected.insert(one.address);
+  const auto& rows = gateway.holders().rows();
+  std::string text = "{\"holders\":[", next = "null";
+  const gateway::Holders::Key* last = nullptr;
+  for (auto row = rows.upper_bound(after); row != rows.end(); ++row) {
+    const gateway::Holder& holder = row->second.holder;
+    if (!holder.model.starts_with(prefix)) continue;
+    const std::string one = text_of({{"model", holder.model},
+                                     {"version", holder.version},
+                                     {"private", holder.is_private},
+                                     {"content", core::to_hex(row->first.content)},
+                                     {"provider", crypto::to_text(row->first.provider)},
+                                     {"connected", connected.contains(row->first.provider)},
+                                     {"since_ms", holder.since_ms},
+                                     {"used_ms", holder.used_ms},
+                                     {"asked_ms", holder.asked_ms},
+                                     {"until_ms", holder.until_ms}});
+    if (last != nullptr && text.size() + one.size() > limits::kHttpListBytesMax) {
+      next = fmt::format("\"{}/{}\"", crypto::to_text(last->provider), core::to_hex(last->content));
+      break;
+    }
+    text += (last != nullptr ? "," : "") + one;
+    last = &row->first;
+  }
+  return text + "],\"next\":" + next + "}";
 }
 
 std::string facts_json(const gateway::ProviderRisk& risk) {

@@ -19,6 +19,10 @@ std::string account_json(const gateway::Account& account, std::string_view token
                          const protocol::Amount& test_credit = {});
 std::string accounts_json(const std::vector<gateway::Account>& accounts);
 std::string providers_json(const std::vector<gateway::ProviderInfo>& providers);
+/// Of models whose names begin so, behind `after`, a "next" of before, in the order of their
+/// providers: as many as fit into limits::kHttpListBytesMax, one at least.
+std::string holders_json(const gateway::Gateway& gateway, const std::string& prefix,
+                         const gateway::Holders::Key& after);
 /// The events are canonical encodings (risk::Event); "audits" is what the gateway's desk assumes
 /// and says.
 std::string facts_json(const gateway::ProviderRisk& risk);

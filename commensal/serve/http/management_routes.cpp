@@ -122,6 +122,21 @@ Response list_providers(Gateway& gateway, const Call&) {
   return json_response(providers_json(gateway.providers()));
 }
 
+/// Who has an account's models, an operator's being all; ?after=PROVIDER/CONTENT: those behind it.
+Response list_holders(Gateway& gateway, const Call& call) {
+  gateway::Holders::Key after;
+  if (const std::string text = query_of(call, "after"); !text.empty()) {
+    const std::size_t slash = std::min(text.find('/'), text.size() - 1);
+    const auto provider = crypto::address_from_text(text.substr(0, slash));
+    const auto content = core::digest_from_hex(text.substr(slash + 1));
+    if (!provider || !content)
+      return error_response({ErrorCode::kInvalidArgument, "after: expected PROVIDER/CONTENT"});
+    after = {*provider, *content};
+  }
+  const std::string prefix = is_operator(call) ? "" : call.account.name + "/";
+  return json_response(holders_json(gateway, prefix, after));
+}
+
 /// What is known of a provider, for the asker's own risk desk.
 Response show_facts(Gateway& gateway, const Call& call) {
   const auto provider = crypto::address_from_text(call.params.at("provider"));
@@ -250,6 +265,7 @@ constexpr Route kRoutes[] = {
      model_of<find_model>},
     {"GET", "/v1/models/{model}/versions/{version}/content", Auth::kOptional, Scope::kModels,
      kSmall, on_loop<model_content>},
+    {"GET", "/v1/holders", Auth::kAccount, Scope::kModels, kSmall, on_loop<list_holders>},
     {"GET", "/v1/providers", Auth::kAccount, Scope::kAny, kSmall, on_loop<list_providers>},
     {"GET", "/v1/providers/{provider}/facts", Auth::kAccount, Scope::kAny, kSmall,
      on_loop<show_facts>},

@@ -112,6 +112,7 @@ constexpr About kAbout[] = {
     {"POST /v1/invitations", "Invite so many to sign up"},
     {"DELETE /v1/invitations/{invitation}", "End an invitation, by its label"},
     {"GET /v1/audit-log", "What operators have done, newest first"},
+    {"GET /v1/holders", "Which providers have one's models"},
     {"GET /v1/providers", "Providers and their state"},
     {"GET /v1/providers/{provider}/facts", "What is known of a provider"},
     {"GET /v1/receipts", "Receipts, newest first"},

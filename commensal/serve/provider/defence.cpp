@@ -76,6 +76,10 @@ void Defence::handle(rpc::CaseMoves message) {
   retry(key);
 }
 
+bool Defence::needs(const core::Digest& model) const {
+  return std::ranges::any_of(cases_, [&](const auto& one) { return one.second->model == model; });
+}
+
 /// Later and later.
 void Defence::retry(const Key& key) {
   Known& known = *cases_.at(key);

@@ -38,6 +38,8 @@ class Defence final : public std::enable_shared_from_this<Defence> {
   void handle(rpc::Accused message);
   void handle(rpc::CaseMoves message);
 
+  /// An accusation about an answer of this model is pending.
+  bool needs(const core::Digest& model) const;
   /// Cases that are pending.
   std::size_t pending() const { return cases_.size(); }
   /// What became of the last one, or why it could not be answered; "" before any.

@@ -89,6 +89,11 @@ void Executor::prefetch(const core::Digest& model, const core::Path& path,
   (void)fetch_model(model, path, session_token);  // who is asked for it later tries again
 }
 
+void Executor::forget(const core::Digest& model) {
+  loaded_.erase_if([&](const Key& key) { return key.model == model; });
+  engines_.forget(model);
+}
+
 bool Executor::add(TaskPtr task) {
   const std::lock_guard lock(mutex_);
   return waiting_.add(std::move(task));

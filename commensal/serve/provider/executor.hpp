@@ -65,6 +65,8 @@ class Executor {
   /// Thread-safety: any thread.
   void prefetch(const core::Digest& model, const core::Path& path,
                 const std::string& session_token);
+  /// What was made ready of it ends, the worker that has its weights too. In the lane of next().
+  void forget(const core::Digest& model);
   /// What has been done since, or was withdrawn before. Thread-safety: any thread.
   std::vector<TaskPtr> finished();
   /// The last one. Any thread.

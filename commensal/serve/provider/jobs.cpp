@@ -3,7 +3,6 @@
 #include <commensal/base/core/disk_full.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/provider/jobs.hpp>
-#include <filesystem>
 
 namespace commensal::provider {
 
@@ -115,6 +114,8 @@ void Jobs::handle(rpc::Offer message) {
     return refuse(std::move(end), std::move(accepted.error()));
   }
   (*accepted)->model = message.model;
+  (void)deps_.holdings.take_back(
+      holding_of(message.model));  // where that fails it is fetched again
   (*accepted)->request = std::move(message.request);
   tells_runs_ = tells_runs_ || (*accepted)->request.has_value();
   (*accepted)->ops_max =
@@ -194,7 +195,7 @@ void Jobs::collect() {
   counts_.at_work -= static_cast<std::uint32_t>(finished.size());
   for (std::size_t i = 0; i < finished.size(); ++i) {
     const core::Digest& model = finished[i]->model;
-    if (i == 0 || model != finished[i - 1]->model) deps_.cache.touch(model);
+    if (i == 0 || model != finished[i - 1]->model) hold(model);
   }
   if (std::ranges::any_of(finished, [](const auto& task) { return !task->is_withdrawn(); }))
     report_load();
@@ -250,33 +251,6 @@ void Jobs::handle(const rpc::Withdraw& message) {
   }
 }
 
-/// One at a time, and only where nothing else has to go for it: what is used is not let go of for
-/// what may be.
-bool Jobs::may_prefetch(const rpc::Prefetch& message) const {
-  return closed_.empty() && !prefetches_ && message.bytes <= deps_.cache.room_bytes() &&
-         !std::filesystem::exists(deps_.cache.path_of(message.model));
-}
-
-void Jobs::handle(const rpc::Prefetch& message) {
-  if (!may_prefetch(message)) return report_load();
-  prefetches_ = true;
-  deps_.loop.offload(
-      core::Loop::Lane::kFiles,
-      [executor = executor_, model = message.model, path = deps_.cache.path_of(message.model),
-       token = session_token_] { executor->prefetch(model, path, token); },
-      [weak = weak_from_this(), model = message.model] {
-        if (const auto self = weak.lock()) self->prefetched(model);
-      });
-}
-
-void Jobs::prefetched(const core::Digest& model) {
-  prefetches_ = false;
-  const bool is_used =
-      std::ranges::any_of(computing_, [&](const auto& item) { return item.first->model == model; });
-  if (!is_used) deps_.cache.keep(model);  // else it is touched
-  report_load();
-}
-
 /// Those that are committed to and that the gateway has not signed for.
 std::size_t Jobs::unsigned_jobs() const {
   const std::size_t others = ready_.size() + queued_ - withdrawn_;
@@ -329,6 +303,7 @@ void Jobs::flush() {
   if (ready_.empty()) return;
   ++flushes_;
   const std::vector<LiveJobPtr> made = std::exchange(ready_, {});
+  for (const LiveJobPtr& live : made) owe(*live);
   const auto committed = live_.commit(made);
   rpc::Commit commit;
   for (std::size_t i = 0; i < made.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/loop.hpp>
 #include <commensal/serve/provider/executor.hpp>
+#include <commensal/serve/provider/holdings.hpp>
 #include <commensal/serve/provider/job_end.hpp>
 #include <commensal/serve/provider/live_jobs.hpp>
 #include <commensal/serve/provider/model_cache.hpp>
@@ -34,6 +35,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
     rpc::GatewayClient& gateway;
     rollout::EngineFactory& engines;
     ModelCache& cache;
+    Holdings& holdings;
     Purse& purse;
     std::stop_token closing;  // what is computed is cancelled
     /// Hears of each job that ends; null: nobody does.
@@ -55,6 +57,8 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
 
   /// A new stream: jobs that are not kept are gone, the others are not answered on this one.
   void on_connect();
+  /// Who has proved its key on the present stream: models are held for it.
+  void on_meet(const crypto::Address& gateway) { gateway_ = gateway; }
   /// On the present stream: for fetch_model, and whether the gateway hears of what room there is.
   void on_welcome(std::string session_token, bool tells_room);
   /// No more work is accepted, for this reason.
@@ -69,6 +73,10 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   const Counts& counts() const { return counts_; }
   const std::shared_ptr<Executor>& executor() const { return executor_; }
   Fetch fetch() const { return executor_->fetch(); }
+  /// Something is computed with this model, or is to be signed, or it is on its way here.
+  bool uses(const core::Digest& model) const;
+  /// What there is in the cache has changed.
+  void report_load();
 
  private:
   core::Result<LiveJobPtr> accept(rpc::Offer& message);
@@ -89,7 +97,9 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   std::size_t unsigned_jobs() const;
   void tell_run(const LiveJob& live, rpc::Commit& commit) const;
   void flush();
-  void report_load();
+  void owe(const LiveJob& live);
+  void hold(const core::Digest& model);
+  Holdings::Key holding_of(const core::Digest& model) const;
   bool may_prefetch(const rpc::Prefetch& message) const;
   void prefetched(const core::Digest& model);
   /// While it is at work, again and again.
@@ -99,11 +109,12 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   const Config config_;
   std::shared_ptr<Executor> executor_;  // shared with what is off the loop
   LiveJobs live_;
+  crypto::Address gateway_;
   std::string session_token_;
   bool tells_room_ = false;
-  bool prefetches_ = false;  // off the loop, beside what is computed
-  std::string closed_;       // why no work is accepted, or ""
-  bool tells_runs_ = false;  // this stream's gateway takes them
+  std::optional<core::Digest> prefetched_{};  // off the loop, beside what is computed
+  std::string closed_;                        // why no work is accepted, or ""
+  bool tells_runs_ = false;                   // this stream's gateway takes them
   std::uint64_t stream_ = 0;
   std::uint32_t queued_ = 0;     // joint ones, withdrawn ones too until they have had their turn
   std::uint32_t withdrawn_ = 0;  // of those

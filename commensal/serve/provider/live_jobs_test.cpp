@@ -50,15 +50,17 @@ class LiveJobsTest : public rollout::testing::RolloutTest {
   /// The provider's process: what it has in memory, on its store.
   struct Process {
     store::JointStore store;
+    Holdings holdings;
     Purse purse;
     std::shared_ptr<Jobs> jobs;
     Process(LiveJobsTest& test)
         : store(test.provider_store_),
+          holdings(store, [](const core::Digest&) { return false; }),
           purse({store, test.clock_, test.rng_, test.provider_key_, test.money_},
                 {.stake = {}, .pay_min = {}, .hash_chain_depth = 8, .accepts_uncovered = true}),
           jobs(std::make_shared<Jobs>(
               Jobs::Dependencies{test.loop_, test.clock_, test.rng_, store, test.provider_key_,
-                                 test.listener_, test.engines_, test.cache_, purse},
+                                 test.listener_, test.engines_, test.cache_, holdings, purse},
               Jobs::Config{.kept_max = test.kept_max_})) {}
   };
 

@@ -74,4 +74,9 @@ void ModelCache::keep(const core::Digest& model) {
   fs::remove(path_of(model), failed);
 }
 
+void ModelCache::forget(const core::Digest& model) {
+  if (has(model)) return;
+  std::erase_if(entries_, [&](const Entry& entry) { return entry.model == model; });
+}
+
 }  // namespace commensal::provider

@@ -24,6 +24,9 @@ class ModelCache {
   /// The file has been written at path_of(model), and is the youngest, if there is room for it;
   /// else it goes. What is here already stays as it is.
   void keep(const core::Digest& model);
+  /// The file has been removed, unless it has come again since.
+  void forget(const core::Digest& model);
+  bool has(const core::Digest& model) const { return std::filesystem::exists(path_of(model)); }
 
  private:
   struct Entry {

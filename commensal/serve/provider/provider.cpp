@@ -8,6 +8,7 @@
 #include <commensal/serve/provider/jobs.hpp>
 #include <commensal/serve/provider/known_gateways.hpp>
 #include <commensal/serve/provider/provider.hpp>
+#include <commensal/serve/provider/releases.hpp>
 #include <utility>
 
 namespace commensal::provider {
@@ -48,10 +49,12 @@ struct Provider::State {
   ProviderConfig config;
   store::JointStore store;
   ModelCache cache;
+  Holdings holdings;
   KnownGateways gateways;
   Purse purse;
   std::shared_ptr<Jobs> jobs;
   std::shared_ptr<Defence> defence;
+  std::shared_ptr<Releases> releases;
   HostWatch host;
   crypto::Address address;
 
@@ -66,14 +69,23 @@ struct Provider::State {
         config(c),
         store(w.store),
         cache(std::move(opened)),
+        holdings(store, [this](const core::Digest& model) { return cache.has(model); }),
         gateways(store, core::endpoints_of(c.gateway).front(), c.gateway_key),
         purse({store, w.clock, w.rng, w.key, w.gateway}, c.purse),
         jobs(std::make_shared<Jobs>(
             Jobs::Dependencies{w.loop, w.clock, w.rng, store, w.key, w.gateway, w.engines, cache,
-                               purse, w.closing, w.job_ended},
+                               holdings, purse, w.closing, w.job_ended},
             Jobs::Config{c.tasks_at_once, c.commit_wait_ms_max, c.answer_bytes_max})),
         defence(std::make_shared<Defence>(
             Defence::Dependencies{w.loop, w.key, jobs->executor(), cache, purse, w.closing})),
+        releases(std::make_shared<Releases>(
+            Releases::Dependencies{w.loop, w.clock, holdings, cache, w.gateway, jobs->executor(),
+                                   [this](const core::Digest& model) {
+                                     return jobs->uses(model) || defence->needs(model);
+                                   },
+                                   [this] {
+                                     if (stream == StreamState::kConnected) jobs->report_load();
+                                   }})),
         host(w.why_paused, w.gateway),
         address(w.key.address()) {}
 
@@ -83,6 +95,7 @@ struct Provider::State {
   void repeat(Provider& self, std::int64_t every_ms, std::function<void(State&)> look);
 
   // One overload per message of the gateway.
+  void handle(Provider&, const rpc::Release& message) { releases->handle(message); }
   void handle(Provider& self, const rpc::Challenge& message);
   void handle(Provider& self, rpc::Welcome message);
   void handle(Provider&, rpc::Dismiss message) { dismiss(std::move(message.reason.message)); }
@@ -104,6 +117,7 @@ void Provider::State::connect(Provider& self) {
   ++stream_generation;
   jobs->on_connect();
   defence->on_connect();
+  releases->on_connect();
   stream = StreamState::kConnecting;
   deps.gateway.attach(self.shared_from_this());
 }
@@ -131,6 +145,8 @@ void Provider::State::handle(Provider& self, const rpc::Challenge& message) {
   if (auto met = gateways.meet(message, channel); !met) {
     return self.on_close(std::move(met.error()));  // it hears no hello; another may answer next
   }
+  jobs->on_meet(message.gateway);
+  releases->on_meet(message.gateway);
   rpc::Hello hello;
   hello.name = config.name;
   hello.version = rpc::kVersion;
@@ -178,11 +194,13 @@ core::Result<std::shared_ptr<Provider>> Provider::create(const ProviderDependenc
   COMMENSAL_ASSIGN(auto cache, ModelCache::open(config.folder / "models", config.cache_bytes_max));
   auto state = std::make_unique<State>(deps, config, std::move(cache));
   COMMENSAL_TRY(state->purse.open());
+  COMMENSAL_TRY(state->holdings.open());
   return std::shared_ptr<Provider>(new Provider(std::move(state)));
 }
 
 void Provider::start() {
   state_->stopped = false;
+  state_->releases->open();
   state_->connect(*this);
 }
 

@@ -184,6 +184,18 @@ TYPED_TEST(StreamContract, CarriesPrefetchesAndWhatRoomThereIs) {
   EXPECT_EQ(this->gateway.log.lines().at(1), "1 load 2, room 5");
 }
 
+TYPED_TEST(StreamContract, CarriesReleasesAndWhatBecameOfThem) {
+  const auto provider = this->attach();
+  this->on_loop([this] {
+    this->gateway.streams.at(0)->send(Release{{core::Digest{3}, core::Digest{4}}});
+    this->client->send(Released{{{core::Digest{3}, 0}}});
+  });
+  ASSERT_TRUE(provider->log.wait_for(2));
+  ASSERT_TRUE(this->gateway.log.wait_for(2));
+  EXPECT_EQ(provider->log.lines().at(1), "release 2");
+  EXPECT_EQ(this->gateway.log.lines().at(1), "1 released 1");
+}
+
 TYPED_TEST(StreamContract, TellsBothEndsOnceThatTheGatewayClosed) {
   const auto provider = this->attach();
   this->on_loop([&] {

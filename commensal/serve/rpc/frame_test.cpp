@@ -94,7 +94,8 @@ std::vector<ToProvider> all_to_provider() {
           Accused{{1, 2, 3}, digest_of(2), {4}, some_tensors(), some_tensors()},
           CaseMoves{digest_of(1), {}, "accused", 2, {{true, {4, 5}}, {false, {6}}}},
           Welcome{"token", "0.1.2"},
-          Prefetch{digest_of(1), 1'000}};
+          Prefetch{digest_of(1), 1'000},
+          Release{{digest_of(1)}}};
 }
 
 Hello some_hello() {
@@ -126,7 +127,8 @@ std::vector<ToGateway> all_to_gateway() {
           Transact{core::Bytes{1, 2, 3}},
           Pause{"the host lost much just now"},
           Resume{},
-          Statements{}};
+          Statements{},
+          Released{{{digest_of(1), 5}}}};
 }
 
 template <class Message>

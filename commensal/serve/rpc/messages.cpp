@@ -75,6 +75,7 @@ bool knows_batching(std::string_view version) { return is_from({0, 1, 1}, versio
 bool knows_requests(std::string_view version) { return is_from({0, 1, 2}, version); }
 bool knows_prefetch(std::string_view version) { return is_from({0, 1, 2}, version); }
 bool knows_statements(std::string_view version) { return is_from({0, 1, 3}, version); }
+bool knows_release(std::string_view version) { return is_from({0, 1, 4}, version); }
 
 core::Result<void> Hello::validity() const {
   COMMENSAL_TRY(check_name("name", name));
@@ -100,6 +101,14 @@ core::Result<void> Commit::validity() const {
 
 core::Result<void> Statements::validity() const {
   return check_count("statements", items.size(), limits::kPrivacyStatementsMax);
+}
+
+core::Result<void> Release::validity() const {
+  return check_count("models", models.size(), limits::kHelloModelsMax);
+}
+
+core::Result<void> Released::validity() const {
+  return check_count("models", items.size(), limits::kHelloModelsMax);
 }
 
 core::Result<void> Claims::validity() const {

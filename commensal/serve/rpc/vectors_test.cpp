@@ -122,7 +122,8 @@ std::vector<ToProvider> to_provider() {
       CaseMoves{h("receipt"), address_of("auditor"), "contested", 5, {{true, {7, 8}}, {false, {}}}},
       batched,
       Welcome{"token", "0.1.2"},
-      Prefetch{h("model"), (1ull << 33) + 3}};
+      Prefetch{h("model"), (1ull << 33) + 3},
+      Release{{h("model"), h("model 2")}}};
 }
 
 std::vector<ToGateway> to_gateway() {
@@ -160,7 +161,8 @@ std::vector<ToGateway> to_gateway() {
           Pause{"the host needs it"},
           Resume{},
           Load{3, {h("model")}, 1ull << 40},
-          Statements{{statement("medical", 5), statement("legal", 1ull << 60)}}};
+          Statements{{statement("medical", 5), statement("legal", 1ull << 60)}},
+          Released{{{h("model"), 0}, {h("model 2"), 1ull << 40}}}};
 }
 
 template <class Message>

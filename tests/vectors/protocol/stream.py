@@ -53,6 +53,7 @@ def to_provider():
     yield "offer", 67, offer + u(1500, 4) + u(64, 4) + listed([u(4, 4), u(16, 4)]), INPUTS
     yield "welcome", 65, text("token") + text("0.1.2"), ()
     yield "prefetch", 76, h("model") + u(2**33 + 3, 8), ()
+    yield "release", 77, listed([h("model"), h("model 2")]), ()
 
 
 def to_gateway():
@@ -75,6 +76,7 @@ def to_gateway():
     yield "resume", 89, b"", ()
     yield "load", 81, u(3, 4) + listed([h("model")]) + u(2**40, 8), ()
     yield "statements", 90, listed([statement("medical", 5), statement("legal", 2**60)]), ()
+    yield "released", 91, listed([h("model") + u(0, 8), h("model 2") + u(2**40, 8)]), ()
 
 
 def main():

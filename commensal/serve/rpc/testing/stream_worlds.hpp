@@ -48,6 +48,8 @@ class Log {
 
 inline std::string text_of(const ToGateway& message) {
   if (const auto* hello = std::get_if<Hello>(&message)) return "hello " + hello->name;
+  if (const auto* released = std::get_if<Released>(&message))
+    return fmt::format("released {}", released->items.size());
   if (const auto* load = std::get_if<Load>(&message)) {
     return load->room_bytes ? fmt::format("load {}, room {}", load->queued, *load->room_bytes)
                             : fmt::format("load {}", load->queued);
@@ -75,6 +77,8 @@ inline std::string text_of(const ToProvider& message) {
     return withdraw->jobs.empty() ? "withdraw" : "withdraw " + core::to_hex(withdraw->jobs.back());
   if (const auto* prefetch = std::get_if<Prefetch>(&message))
     return fmt::format("prefetch {}", prefetch->bytes);
+  if (const auto* release = std::get_if<Release>(&message))
+    return fmt::format("release {}", release->models.size());
   return "other";
 }
 

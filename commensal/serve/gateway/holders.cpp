@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/limits_uploads.hpp>
+#include <commensal/serve/gateway/holders.hpp>
+#include <tuple>
+
+namespace commensal::gateway {
+
+using core::Result;
+
+namespace {
+
+constexpr std::string_view kHolderSpace = "model_holders";  // provider and content -> Holder
+
+core::Bytes holder_key(const Holders::Key& key) {
+  core::Bytes bytes(key.provider.bytes.begin(), key.provider.bytes.end());
+  bytes.insert(bytes.end(), key.content.begin(), key.content.end());
+  return bytes;
+}
+
+Holders::Key key_of_holder(core::ByteView bytes) {
+  Holders::Key key;
+  const std::size_t address = key.provider.bytes.size();
+  if (bytes.size() != address + key.content.size()) return key;
+  std::copy_n(bytes.begin(), address, key.provider.bytes.begin());
+  std::copy_n(bytes.begin() + address, key.content.size(), key.content.begin());
+  return key;
+}
+
+}  // namespace
+
+Result<void> Holders::open() {
+  return hub_rows::each_record<Holder>(
+      store_, kHolderSpace, {}, [&](core::ByteView key, Holder holder) {
+        const std::int64_t used_ms = holder.used_ms;
+        rows_.insert_or_assign(key_of_holder(key), Row{std::move(holder), used_ms});
+        return true;
+      });
+}
+
+const Holders::Row* Holders::find(const Key& key) const {
+  const auto found = rows_.find(key);
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+Result<void> Holders::put(const Key& key, Row row) {
+  COMMENSAL_ASSIGN(core::Bytes value, protocol::encode_stored(row.holder));
+  COMMENSAL_TRY(store_.apply({{std::string(kHolderSpace), holder_key(key), std::move(value)}}));
+  row.written_ms = row.holder.used_ms;
+  rows_.insert_or_assign(key, std::move(row));
+  return {};
+}
+
+Result<void> Holders::note(const Key& key) {
+  const std::int64_t now_ms = clock_.wall_ms();
+  const auto found = rows_.find(key);
+  if (found != rows_.end()) {
+    found->second.holder.used_ms = now_ms;
+    const bool is_asked = found->second.holder.asked_ms != 0;
+    if (!is_asked && now_ms - found->second.written_ms < limits::kHolderUsedMs) return {};
+    Row row = found->second;
+    row.holder.asked_ms = 0;
+    row.holder.until_ms = 0;
+    return put(key, std::move(row));
+  }
+  if (rows_.size() >= limits::kHoldersMax) COMMENSAL_TRY(make_room());
+  Holder holder;
+  holder.is_private = true;
+  holder.since_ms = holder.used_ms = now_ms;
+  COMMENSAL_TRY(hub_.any_version(key.content, [&](const ModelVersion& one) {
+    if (holder.model.empty() || !one.is_private) {
+      holder.model = one.name;
+      holder.version = one.version;
+    }
+    holder.is_private = holder.is_private && one.is_private;
+    return !one.is_private;
+  }));
+  return put(key, {std::move(holder)});
+}
+
+/// A share of them at once: it takes a look at all.
+Result<void> Holders::make_room() {
+  using Rank = std::tuple<bool, std::int64_t, Key>;
+  std::vector<Rank> ranks;
+  for (const auto& [key, row] : rows_) {
+    ranks.emplace_back(row.holder.is_private, row.holder.used_ms, key);
+  }
+  const std::size_t count = std::max<std::size_t>(ranks.size() / 64, 1);
+  std::ranges::nth_element(ranks, ranks.begin() + static_cast<std::ptrdiff_t>(count - 1));
+  ranks.resize(count);
+  core::Store::Batch batch;
+  for (const Rank& rank : ranks) {
+    batch.push_back({std::string(kHolderSpace), holder_key(std::get<Key>(rank)), std::nullopt});
+  }
+  COMMENSAL_TRY(store_.apply(batch));
+  for (const Rank& rank : ranks) rows_.erase(std::get<Key>(rank));
+  return {};
+}
+
+Result<void> Holders::ask(const Key& key, rpc::GatewayPort::StreamId stream) {
+  const auto found = rows_.find(key);
+  if (found == rows_.end()) return {};
+  if (found->second.holder.asked_ms == 0) {
+    Row row = found->second;
+    row.holder.asked_ms = clock_.wall_ms();
+    COMMENSAL_TRY(put(key, std::move(row)));
+  }
+  Row& row = found->second;
+  row.unanswered = row.asked_on == stream ? row.unanswered + 1 : 1;
+  row.asked_on = stream;
+  return {};
+}
+
+/// What comes while it is not asked, or asked anew, is about a time before.
+Result<bool> Holders::on_released(const Key& key, std::uint64_t until_ms) {
+  const auto found = rows_.find(key);
+  if (found == rows_.end()) return false;
+  if (found->second.unanswered > 0) --found->second.unanswered;
+  if (found->second.holder.asked_ms == 0 || found->second.unanswered > 0) return false;
+  if (until_ms != 0) {
+    Row row = found->second;
+    row.holder.until_ms = until_ms;
+    COMMENSAL_TRY(put(key, std::move(row)));
+    return false;
+  }
+  COMMENSAL_TRY(store_.apply({{std::string(kHolderSpace), holder_key(key), std::nullopt}}));
+  rows_.erase(key);
+  return true;
+}
+
+}  // namespace commensal::gateway

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/file.hpp>
+#include <commensal/base/core/limits_uploads.hpp>
+#include <commensal/base/store/memory_store.hpp>
+#include <commensal/serve/gateway/holders.hpp>
+
+namespace commensal::gateway {
+namespace {
+
+class HoldersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = core::Path(::testing::TempDir()) / (std::string("commensal_holders_") + test->name());
+    std::filesystem::remove_all(folder_);
+    hub_ = std::make_unique<ModelHub>(store_, folder_, clock_);
+    clock_.advance_ms(5);
+    const core::Bytes digits =
+        *core::read_file(core::Path(COMMENSAL_SOURCE_DIR) / "models/digits/digits.onnx");
+    const auto pushed = hub_->push({"alice", Role::kConsumer}, "alice/m", digits,
+                                   {.is_private = true, .allowed_providers = {key_.provider}});
+    ASSERT_TRUE(pushed) << pushed.error().message;
+    key_.content = pushed->content;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  Holders read() {
+    Holders again(store_, clock_, *hub_);
+    EXPECT_TRUE(again.open());
+    return again;
+  }
+
+  core::ManualClock clock_;
+  core::Path folder_;
+  store::MemoryStore store_;
+  std::unique_ptr<ModelHub> hub_;
+  Holders::Key key_{{{7}}, {}};
+};
+
+TEST_F(HoldersTest, KnowsWhoWasGivenWhatUntilItSaysThatItIsGone) {
+  ASSERT_TRUE(read().note(key_));
+  Holders holders = read();
+  ASSERT_NE(holders.find(key_), nullptr);
+  const Holder first = holders.find(key_)->holder;
+  EXPECT_EQ(first.model, "alice/m");
+  EXPECT_EQ(first.version, 1u);
+  EXPECT_TRUE(first.is_private);
+  EXPECT_FALSE(*holders.on_released(key_, 0)) << "it was not asked";
+  clock_.advance_ms(1'000);
+  ASSERT_TRUE(holders.ask(key_, 3));
+  EXPECT_EQ(read().find(key_)->holder.asked_ms, clock_.wall_ms());
+  EXPECT_FALSE(*holders.on_released(key_, 77));
+  EXPECT_EQ(read().find(key_)->holder.until_ms, 77u);
+  EXPECT_TRUE(*holders.on_released(key_, 0));
+  EXPECT_TRUE(holders.rows().empty());
+  EXPECT_TRUE(read().rows().empty());
+  EXPECT_FALSE(*holders.on_released(key_, 5)) << "what is unknown leaves nothing";
+  EXPECT_TRUE(holders.rows().empty());
+}
+
+TEST_F(HoldersTest, AnAnswerFromBeforeItWasGivenAgainCountsForNothing) {
+  Holders holders = read();
+  ASSERT_TRUE(holders.note(key_));
+  ASSERT_TRUE(holders.ask(key_, 3));
+  ASSERT_TRUE(holders.note(key_));
+  EXPECT_EQ(read().find(key_)->holder.asked_ms, 0);
+  ASSERT_TRUE(holders.ask(key_, 3));
+  EXPECT_FALSE(*holders.on_released(key_, 0)) << "to the first";
+  EXPECT_TRUE(*holders.on_released(key_, 0));
+}
+
+TEST_F(HoldersTest, WhenItWasUsedIsWrittenNowAndThen) {
+  Holders holders = read();
+  ASSERT_TRUE(holders.note(key_));
+  const std::int64_t first_ms = clock_.wall_ms();
+  clock_.advance_ms(limits::kHolderUsedMs - 1);
+  ASSERT_TRUE(holders.note(key_));
+  EXPECT_EQ(holders.find(key_)->holder.used_ms, clock_.wall_ms());
+  EXPECT_EQ(read().find(key_)->holder.used_ms, first_ms);
+  clock_.advance_ms(1);
+  ASSERT_TRUE(holders.note(key_));
+  EXPECT_EQ(read().find(key_)->holder.used_ms, clock_.wall_ms());
+}
+
+TEST_F(HoldersTest, BeyondTheMostThoseGoThatWereUsedLongestAgo) {
+  Holders holders = read();
+  ASSERT_TRUE(holders.note(key_));
+  for (std::size_t i = 1; i <= limits::kHoldersMax; ++i) {
+    Holders::Key key = key_;
+    for (std::size_t byte = 0; byte < 4; ++byte)
+      key.provider.bytes[byte + 1] = static_cast<std::uint8_t>(i >> (8 * byte));
+    clock_.advance_ms(1);
+    ASSERT_TRUE(holders.note(key));
+  }
+  EXPECT_LE(holders.rows().size(), limits::kHoldersMax);
+  EXPECT_GT(holders.rows().size(), limits::kHoldersMax / 2);
+  EXPECT_EQ(holders.find(key_), nullptr);
+}
+
+}  // namespace
+}  // namespace commensal::gateway
