@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gemm and MatMul.
+#include <algorithm>
 #include <array>
 #include <commensal/compute/kernels/cpu/half_columns.hpp>
 #include <commensal/compute/kernels/cpu/ops.hpp>
@@ -7,6 +8,7 @@
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <commensal/compute/kernels/ref/ops.hpp>
 #include <commensal/compute/kernels/shape_inference/gemm.hpp>
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -22,8 +24,27 @@ core::Result<std::shared_ptr<float>> room_for(Workspace& ws, std::int64_t elemen
   return floats_from(ws.arena, std::max<std::int64_t>(elements * kFloatsIn, 1));
 }
 
+/// Panels [first, last) of a transposed left matrix (depth x rows), as pack_rows has them.
+template <int kHeight, class T>
+void pack_transposed(Pulse& pulse, const T* a, std::int64_t rows, std::int64_t depth,
+                     std::int64_t first, std::int64_t last, T* to) {
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const T* const from = a + k * rows;
+    pulse(last - first);
+    for (std::int64_t panel = first; panel < last; ++panel) {
+      T* const at = to + (panel * depth + k) * kHeight;
+      const std::int64_t row = panel * kHeight;
+      if (row + kHeight <= rows) {
+        std::memcpy(at, from + row, kHeight * sizeof(T));
+      } else {
+        for (int r = 0; r < kHeight; ++r) at[r] = row + r < rows ? from[row + r] : T{0};
+      }
+    }
+  }
+}
+
 /// Left matrices ready for `multiply`: `count` of rows x depth, row-major, one after another, or
-/// transposed (depth x rows). What it has to copy goes to `room`.
+/// one that is transposed (depth x rows). What it has to copy goes to `room`.
 template <class T>
 struct LeftMatrices {
   RowsOf<T> first;
@@ -34,9 +55,12 @@ struct LeftMatrices {
   }
 
   static core::Result<LeftMatrices> of(Workspace& ws, Room& room, const T* a, std::int64_t count,
-                                       std::int64_t rows, std::int64_t depth, bool transposed) {
+                                       std::int64_t rows, std::int64_t depth, bool transposed,
+                                       std::int64_t columns) {
     const CpuKernels& kernels = kernels_for(ws.isa);
-    if (rows == 1 || transposed) {  // as they lie
+    // Rows of it lie far apart, in few lines of the cache: what reads them often wants a copy.
+    const bool copies = columns >= 2 * kernels.tile_columns && rows * depth > kFewFloats;
+    if (rows == 1 || (transposed && !copies)) {  // as they lie
       return LeftMatrices{{a, kernels.tile_rows, rows == 1 ? 1 : rows}, rows * depth};
     }
     constexpr auto kFloatsIn = static_cast<std::int64_t>(sizeof(T) / sizeof(float));
@@ -45,6 +69,17 @@ struct LeftMatrices {
     T* const to = reinterpret_cast<T*>(packed);
     // In pieces of whole panels, so that all threads copy.
     const std::int64_t panels = (rows + kernels.tile_rows - 1) / kernels.tile_rows;
+    if (transposed) {
+      constexpr std::int64_t kTogether = 16;
+      ws.threads.run(ceil_div(panels, kTogether), [&](std::int64_t i) {
+        Pulse pulse(&ws.threads);
+        const std::int64_t first = i * kTogether, last = std::min(panels, first + kTogether);
+        if (kernels.tile_rows == 8)
+          return pack_transposed<8>(pulse, a, rows, depth, first, last, to);
+        pack_transposed<4>(pulse, a, rows, depth, first, last, to);
+      });
+      return LeftMatrices{{to, depth * kernels.tile_rows, kernels.tile_rows}, apart};
+    }
     ws.threads.run(count * panels, [&](std::int64_t i) {
       const std::int64_t row = i % panels * kernels.tile_rows, matrix = i / panels;
       pack_rows(kernels, a + (matrix * rows + row) * depth,
@@ -147,7 +182,8 @@ core::Result<void> gemm_by(const shape_inference::Gemm& g, const Call& call, con
   const MatrixColumnsOf<T> in_place(kernels_for(ws.isa), m.b, g.transpose_b ? 1 : g.n,
                                     g.transpose_b ? g.k : 1);
   Room room;
-  COMMENSAL_ASSIGN(const auto left, LeftMatrices<T>::of(ws, room, m.a, 1, g.m, g.k, g.transpose_a));
+  COMMENSAL_ASSIGN(const auto left,
+                   LeftMatrices<T>::of(ws, room, m.a, 1, g.m, g.k, g.transpose_a, g.n));
   ProductOf<T> product{.a = left.first, .b = &in_place, .c = m.y, .c_step = g.n};
   if (ws.packed != nullptr) product.b = packed_columns<T>(ws);
   std::shared_ptr<float> beta_c;
@@ -183,9 +219,9 @@ core::Result<void> matmul_by(const shape_inference::MatMul& mm, const Call& call
   if (one_b) rows *= batches, batches = 1;  // all rows of A meet the same matrix
   const std::int64_t a_count = call.in(0).elements() / std::max<std::int64_t>(rows * mm.k, 1);
   Room room;
-  COMMENSAL_ASSIGN(
-      const auto left,
-      LeftMatrices<T>::of(ws, room, m.a, std::max<std::int64_t>(a_count, 1), rows, mm.k, false));
+  COMMENSAL_ASSIGN(const auto left,
+                   LeftMatrices<T>::of(ws, room, m.a, std::max<std::int64_t>(a_count, 1), rows,
+                                       mm.k, false, mm.n));
   const ProductShape shape{.rows = rows, .depth = mm.k, .columns = mm.n};
   const auto columns_of = [&](std::int64_t i) {
     return MatrixColumnsOf<T>(kernels, m.b + (one_b ? 0 : mm.b_matrix(i)) * mm.k * mm.n, mm.n, 1);

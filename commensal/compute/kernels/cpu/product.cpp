@@ -3,6 +3,7 @@
 #include <commensal/compute/kernels/cpu/product.hpp>
 #include <commensal/compute/kernels/cpu/scratch.hpp>
 #include <cstring>
+#include <type_traits>
 
 namespace commensal::kernels::cpu {
 
@@ -28,8 +29,12 @@ std::int64_t depth_block(std::int64_t depth) {
 
 /// Copies rows [0, depth) of `columns` columns that lie far apart: whole cache lines of each.
 template <class T>
-void transpose_panel(const T* from, std::int64_t depth, int columns, std::int64_t step,
-                     std::int64_t column_step, int tile_columns, T* to) {
+void transpose_panel(const CpuKernels& kernels, const T* from, std::int64_t depth, int columns,
+                     std::int64_t step, std::int64_t column_step, int tile_columns, T* to) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (step == 1)
+      return kernels.transpose_words({from, column_step, to, tile_columns, columns, depth});
+  }
   constexpr std::int64_t kRows = 16;
   for (std::int64_t k = 0; k < depth; k += kRows) {
     const std::int64_t rows = std::min(kRows, depth - k);
@@ -42,10 +47,11 @@ void transpose_panel(const T* from, std::int64_t depth, int columns, std::int64_
 
 /// Copies one panel's rows [0, depth), `columns` of tile_columns columns; the rest is +0.
 template <class T>
-void pack_panel(const T* from, std::int64_t depth, int columns, std::int64_t step,
-                std::int64_t column_step, int tile_columns, T* to) {
+void pack_panel(const CpuKernels& kernels, const T* from, std::int64_t depth, int columns,
+                std::int64_t step, std::int64_t column_step, int tile_columns, T* to) {
   const bool adjacent = column_step == 1;
-  if (!adjacent) transpose_panel(from, depth, columns, step, column_step, tile_columns, to);
+  if (!adjacent)
+    transpose_panel(kernels, from, depth, columns, step, column_step, tile_columns, to);
   for (std::int64_t k = 0; k < depth; ++k, from += step, to += tile_columns) {
     if (adjacent) std::memcpy(to, from, static_cast<std::size_t>(columns) * sizeof(T));
     std::fill(to + columns, to + tile_columns, T{0});
@@ -130,6 +136,12 @@ RowsOf<T> pack_rows(const CpuKernels& kernels, const T* from, std::int64_t rows,
   const std::int64_t height = kernels.tile_rows;
   for (std::int64_t row = 0; row < rows; row += height) {
     T* const panel = to + row * depth;
+    if constexpr (std::is_same_v<T, float>) {
+      if (step == 1 && row + height <= rows) {
+        kernels.transpose_words({from + row * row_step, row_step, panel, height, height, depth});
+        continue;
+      }
+    }
     for (std::int64_t r = 0; r < height; ++r) {
       const T* source = from + (row + r) * row_step;
       const bool beyond = row + r >= rows;
@@ -148,7 +160,7 @@ ColumnsOf<T> MatrixColumnsOf<T>::block(std::int64_t k, std::int64_t depth, std::
   const bool whole = readable_ || columns % (kernels_->lanes / kFloatsIn<T>) == 0;
   if (column_step_ == 1 && whole) return {from, step_};
   const int width = tile_columns<T>(*kernels_);
-  pack_panel(from, depth, columns, step_, column_step_, width, scratch);
+  pack_panel(*kernels_, from, depth, columns, step_, column_step_, width, scratch);
   return {scratch, width};
 }
 
@@ -168,8 +180,8 @@ void pack_columns(Pulse& pulse, const CpuKernels& kernels, const T* from, std::i
     constexpr std::int64_t kRows = 1 << 10;
     for (std::int64_t k = 0; k < depth; k += kRows) {
       const std::int64_t rows = std::min(kRows, depth - k);
-      pack_panel(from + column * column_step + k * step, rows, used, step, column_step, width,
-                 to + column * depth + k * width);
+      pack_panel(kernels, from + column * column_step + k * step, rows, used, step, column_step,
+                 width, to + column * depth + k * width);
       pulse(rows * width);
     }
   }
