@@ -61,7 +61,8 @@ constexpr Command kTable[] = {
      "commensal-lab bench operators --peer onnxruntime --json\n"
      "commensal-lab bench operators --quick --threads 1,2\n"
      "commensal-lab bench promise --trace miner.jsonl --json\n"
-     "commensal-lab bench serve --concurrency 1,64 --json",
+     "commensal-lab bench serve --concurrency 1,64 --json\n"
+     "commensal-lab bench train --json",
      declare_lab_bench},
     {"trace", kMeasurements, "record how a host works",
      "Record what a host's probe says, for `commensal-lab bench promise`",

@@ -7,6 +7,7 @@
 #include <apps/common/nearest.hpp>
 #include <apps/common/progress.hpp>
 #include <apps/lab/bench_collocation.hpp>
+#include <apps/lab/bench_train.hpp>
 #include <cctype>
 #include <commensal/base/core/temporary_folder.hpp>
 #include <commensal/lab/bench/collocation/guests_together.hpp>
@@ -330,10 +331,15 @@ Run declare_lab_bench(CLI::App& app) {
                                        "beside gRPC alone, the network alone and without "
                                        "receipts; exit status 2 if a bar is missed");
   declare_serve(*serve, *options);
+  CLI::App* train = app.add_subcommand(
+      "train",
+      "A step of training beside PyTorch's (python3-torch); exit status 2 if a bar is missed");
+  const Run run_train = declare_bench_train(*train);
   CLI::App* subject = declare_bench_subject(app);
   return [options, subject, tickets, verify, collocation, run_collocation, guests, processes,
-          promise, operators, serve]() -> Result<int> {
+          promise, operators, serve, train, run_train]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
+    if (train->parsed()) return run_train();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
     if (guests->parsed()) return bench_guests(*options);
