@@ -15,5 +15,7 @@ inline constexpr std::int64_t kTrainingPartsMax = 256;  // of a batch: each has 
 inline constexpr std::int64_t kTrainingRankMax = 4096;  // of adapters
 inline constexpr std::int64_t kTrainingClassMax = std::int64_t{1} << 40;  // that is ignored
 inline constexpr std::int64_t kTrainingSeedMax = std::int64_t{1} << 53;   // a double holds it
+// Of a segment that is a model, where nobody says how many steps it has.
+inline constexpr std::int64_t kSegmentNodesMax = 1 << 17;
 
 }  // namespace commensal::limits

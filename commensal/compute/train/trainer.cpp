@@ -10,6 +10,7 @@
 #include <commensal/compute/train/trainer.hpp>
 #include <commensal/compute/train/weights.hpp>
 #include <filesystem>
+#include <utility>
 
 namespace commensal::train {
 
@@ -201,6 +202,29 @@ Result<void> Trainer::resume() {
   return {};
 }
 
+Result<void> Trainer::take(Checkpoint state) {
+  bool fits = state.state.size() == state_.state.size() && state.step >= 0 &&
+              state.step <= plan_.steps && std::cmp_equal(state.losses.size(), state.step);
+  for (std::size_t i = 0; fits && i < state_.state.size(); ++i)
+    fits = state.state[i].value.type() == step_.state[i].type;
+  if (!fits) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a state after step {} is not of this training of {} steps", state.step,
+                plan_.steps);
+  }
+  for (std::size_t t = 0; t < state.losses.size(); ++t) {
+    if (!std::isfinite(state.losses[t])) {
+      return fail(ErrorCode::kFailedPrecondition,
+                  "the loss of step {} is {}: try a smaller rate, or clip gradients", t + 1,
+                  state.losses[t]);
+    }
+  }
+  COMMENSAL_TRY(check_finite(state));
+  state.training = state_.training;
+  state_ = std::move(state);
+  return {};
+}
+
 Result<void> Trainer::step() {
   std::vector<Tensor> inputs;
   const auto& which = order_.of_step(state_.step);
@@ -239,18 +263,18 @@ std::int64_t Trainer::tokens() const {
   return 0;
 }
 
-Result<void> Trainer::check_finite() const {
-  for (const Checkpoint::Entry& entry : state_.state) {
+Result<void> Trainer::check_finite(const Checkpoint& checkpoint) {
+  for (const Checkpoint::Entry& entry : checkpoint.state) {
     if (is_finite(entry.value)) continue;
     return fail(ErrorCode::kFailedPrecondition,
                 "'{}' is not finite after step {}: what was written before is left as it was",
-                entry.name, state_.step);
+                entry.name, checkpoint.step);
   }
   return {};
 }
 
 Result<void> Trainer::save() const {
-  COMMENSAL_TRY(check_finite());
+  COMMENSAL_TRY(check_finite(state_));
   if (plan_.checkpoint.empty()) return {};
   return core::write_file_atomically(plan_.checkpoint, encode(state_));
 }
@@ -263,7 +287,7 @@ core::Digest Trainer::weights_digest() const {
 }
 
 Result<core::Bytes> Trainer::exported() const {
-  COMMENSAL_TRY(check_finite());
+  COMMENSAL_TRY(check_finite(state_));
   COMMENSAL_ASSIGN(const auto file, core::MappedFile::open(plan_.model));
   const std::vector<Checkpoint::Entry> weights(trained().begin(), trained().end());
   if (!adapted_) return with_weights(file->bytes(), weights);

@@ -43,6 +43,16 @@ class Trainer {
   /// Writes a checkpoint now, if the plan has one; weights that are not finite are an error always.
   core::Result<void> save() const;
 
+  /// Goes on from a state that was made or kept elsewhere. Errors: kInvalidArgument (not of this
+  /// training's entries, more steps than the plan has), kFailedPrecondition (not finite).
+  core::Result<void> take(Checkpoint state);
+  const Checkpoint& checkpoint() const { return state_; }
+
+  /// What it consists of, for who runs it elsewhere (segment.hpp).
+  const Plan& plan() const { return plan_; }
+  const Step& step_graph() const { return step_; }
+  const std::vector<tensor::Tensor>& data() const { return data_.arrays; }
+
   /// Whose the state is: numerics version, model, data, all settings but how many steps, unless the
   /// schedule goes by them.
   const core::Digest& training() const { return state_.training; }
@@ -68,7 +78,7 @@ class Trainer {
         session_(std::move(session)),
         data_(std::move(data)),
         order_(std::move(order)) {}
-  core::Result<void> check_finite() const;
+  static core::Result<void> check_finite(const Checkpoint& checkpoint);
   core::Result<void> begin(const Trained& model, const core::Digest& training);
   core::Result<void> resume();
   std::span<const Checkpoint::Entry> trained() const {

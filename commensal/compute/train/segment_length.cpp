@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/core/limits_training.hpp>
+#include <commensal/compute/graph/optimise/known.hpp>
+#include <commensal/compute/graph/work.hpp>
+#include <commensal/compute/tensor/stand_in.hpp>
+#include <commensal/compute/train/segment.hpp>
+#include <numeric>
+
+namespace commensal::train {
+
+using core::Result;
+using tensor::Tensor;
+using tensor::TensorType;
+
+namespace {
+
+// Of a processor that hashes 1.5 GB/s where it does 45 GFLOP/s; a thousandth may be hashed.
+constexpr std::int64_t kOpsOfAHashedByte = 30, kShare = 1000;
+
+std::int64_t ops_of(const graph::Node& node, const graph::optimise::Known& known,
+                    tensor::ZeroStandIns& zeros) {
+  std::vector<Tensor> kept(node.inputs.size());
+  std::vector<const Tensor*> inputs(node.inputs.size());
+  kernels::Call call;
+  const auto type_of = [&](graph::ValueId id) { return known.types[static_cast<std::size_t>(id)]; };
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const graph::ValueId id = node.inputs[i];
+    if (id == graph::kAbsent) continue;
+    const auto constant = known.constants.find(id);
+    if (constant != known.constants.end()) {
+      inputs[i] = &constant->second;
+      continue;
+    }
+    const auto type = type_of(id);
+    auto zero = type ? zeros.of(*type) : std::nullopt;
+    if (!zero) return 0;
+    kept[i] = *std::move(zero);
+    inputs[i] = &kept[i];
+  }
+  for (const graph::ValueId id : node.outputs) {
+    if (id == graph::kAbsent) continue;
+    if (!type_of(id)) return 0;
+    call.outputs.push_back(*type_of(id));
+  }
+  call.opset = node.opset;
+  call.attributes = &node.attributes;
+  call.inputs = inputs;
+  call.output_count = static_cast<int>(node.outputs.size());
+  return graph::work_of(*node.op, call).ops;
+}
+
+}  // namespace
+
+std::vector<TensorType> step_types(const Trainer& trainer) {
+  std::vector<TensorType> types;
+  for (const Tensor& samples : trainer.data()) {
+    std::vector<std::int64_t> dims(samples.shape().dims().begin(), samples.shape().dims().end());
+    dims[0] = trainer.plan().batch;
+    types.push_back({samples.dtype(), *tensor::Shape::of(dims)});
+  }
+  for (const Step::Entry& entry : trainer.step_graph().state) types.push_back(entry.type);
+  return types;
+}
+
+Result<std::int64_t> segment_length(const Trainer& trainer) {
+  const graph::Graph& graph = *trainer.step_graph().graph;
+  COMMENSAL_ASSIGN(const auto known, graph::optimise::known_of(graph, step_types(trainer)));
+  tensor::ZeroStandIns zeros(limits::kStandInBytesMax);
+  std::int64_t ops = 1, bytes = 0;
+  for (const graph::Node& node : graph.nodes) ops += ops_of(node, known, zeros);
+  for (const Checkpoint::Entry& entry : trainer.state()) bytes += entry.value.type().bytes();
+  const auto nodes = static_cast<std::int64_t>(std::max<std::size_t>(1, graph.nodes.size()));
+  const std::int64_t most = std::clamp<std::int64_t>(
+      std::min(limits::kStepOpsMax / 4 / ops, limits::kSegmentNodesMax / nodes), 1,
+      limits::kTrainingStepsMax);
+  const std::int64_t wanted = std::min(most, (bytes * kOpsOfAHashedByte * kShare + ops - 1) / ops);
+  const std::int64_t whole = std::gcd(trainer.plan().steps, trainer.done());
+  std::int64_t best = 1;
+  for (std::int64_t each = 1; each <= std::min(whole, most); ++each) {
+    if (whole % each != 0) continue;
+    best = each;
+    if (each >= wanted) break;
+  }
+  return best;
+}
+
+}  // namespace commensal::train

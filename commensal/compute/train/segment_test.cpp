@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Segments of a training, run one after another on what the last one made, end in the bits of the
+// local training.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <commensal/compute/graph/onnx/import.hpp>
+#include <commensal/compute/train/segment.hpp>
+#include <commensal/compute/train/testing/small_training.hpp>
+
+namespace commensal::train {
+namespace {
+
+using tensor::Tensor;
+using testing::SmallTraining;
+
+constexpr const char* kAdamPlan =
+    "steps: 40\n"
+    "optimiser: {kind: adamw, rate: 0.01, decay: 0.01, clip: 1}\n"
+    "schedule: {kind: cosine, warmup: 10, end: 0.1}\n";
+constexpr const char* kMomentumPlan =
+    "steps: 40\noptimiser: {kind: momentum, rate: 0.02, momentum: 0.9, decay: 0.001}\n";
+constexpr const char* kDescentPlan = "steps: 40\noptimiser: {kind: sgd, rate: 0.05}\n";
+
+Trainer make(const SmallTraining& training) {
+  auto plan = read_plan(training.plan());
+  EXPECT_TRUE(plan) << plan.error().message;
+  auto made = Trainer::create(*plan, {});
+  EXPECT_TRUE(made) << made.error().message;
+  return std::move(made).value();
+}
+
+graph::Session session_of(const Segment& segment, const graph::SessionOptions& options = {}) {
+  const auto bytes = std::make_shared<const core::Bytes>(segment.model);
+  const auto graph = graph::onnx::import_bytes(*bytes, bytes);
+  EXPECT_TRUE(graph) << graph.error().message;
+  auto session = graph::Session::create(*graph, options);
+  EXPECT_TRUE(session) << session.error().message;
+  return std::move(session).value();
+}
+
+/// What one run makes of the trainer's state.
+tensor::NamedTensors run_once(graph::Session& session, const Trainer& trainer) {
+  std::vector<Tensor> inputs;
+  for (const auto& input : segment_inputs(trainer)) inputs.push_back(input.value);
+  const auto outputs = session.run(inputs);
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  tensor::NamedTensors made;
+  const graph::Graph& graph = session.graph();
+  for (std::size_t i = 0; outputs && i < outputs->size(); ++i)
+    made.push_back({graph.name_of(graph.outputs[i]), (*outputs)[i]});
+  return made;
+}
+
+TEST(Segments, EndInTheBitsOfTheLocalTraining) {
+  for (const char* const how : {kAdamPlan, kMomentumPlan, kDescentPlan}) {
+    const SmallTraining training(how);
+    Trainer local = make(training);
+    for (int t = 0; t < 40; ++t) ASSERT_TRUE(local.step());
+    for (const std::int64_t each : {1, 8, 40}) {
+      Trainer remote = make(training);
+      const auto segment = make_segment(remote, each);
+      ASSERT_TRUE(segment) << segment.error().message;
+      EXPECT_EQ(segment->state.size(), remote.state().size());
+      auto session = session_of(*segment, {.threads = each == 8 ? 2 : 1});
+      while (remote.done() < 40) {
+        const auto taken = take_segment(remote, run_once(session, remote));
+        ASSERT_TRUE(taken) << taken.error().message;
+      }
+      EXPECT_EQ(remote.weights_digest(), local.weights_digest()) << how << each;
+      EXPECT_EQ(encode(remote.checkpoint()), encode(local.checkpoint())) << how << each;
+    }
+  }
+}
+
+TEST(Segments, OfTheReferenceBackEndToo) {
+  const SmallTraining training(kAdamPlan);
+  Trainer local = make(training), remote = make(training);
+  for (int t = 0; t < 4; ++t) ASSERT_TRUE(local.step());
+  auto session = session_of(*make_segment(remote, 4), {.backend = graph::Backend::kRef});
+  ASSERT_TRUE(take_segment(remote, run_once(session, remote)));
+  EXPECT_EQ(remote.weights_digest(), local.weights_digest());
+}
+
+TEST(Segments, GoBackAsTheyGoOn) {
+  const SmallTraining training(kMomentumPlan);
+  Trainer trainer = make(training);
+  auto session = session_of(*make_segment(trainer, 10));
+  const auto first = run_once(session, trainer);
+  ASSERT_TRUE(take_segment(trainer, first));
+  const core::Bytes then = encode(trainer.checkpoint());
+  ASSERT_TRUE(take_segment(trainer, run_once(session, trainer)));
+  EXPECT_EQ(trainer.done(), 20);
+  ASSERT_TRUE(take_segment(trainer, first));
+  EXPECT_EQ(encode(trainer.checkpoint()), then);
+}
+
+TEST(Segments, WhatIsNoneOfTheirsIsRefusedAndChangesNothing) {
+  const SmallTraining training(kMomentumPlan);
+  Trainer trainer = make(training);
+  auto session = session_of(*make_segment(trainer, 10));
+  const auto right = run_once(session, trainer);
+  const core::Bytes before = encode(trainer.checkpoint());
+  const auto refusal = [&](const tensor::NamedTensors& outputs) {
+    const auto taken = take_segment(trainer, outputs);
+    EXPECT_EQ(encode(trainer.checkpoint()), before);
+    return taken ? std::string() : taken.error().message;
+  };
+  const std::string no_segment = "what came is no segment that follows this training";
+  auto wrong = right;
+  wrong.pop_back();
+  EXPECT_EQ(refusal(wrong), no_segment);
+  EXPECT_EQ(refusal({}), no_segment);
+  wrong = right;
+  wrong[2].name = "another";
+  EXPECT_EQ(refusal(wrong), no_segment);
+  wrong = right;
+  for (const std::int64_t steps : {std::int64_t{5}, std::int64_t{20}, INT64_MIN, INT64_MAX}) {
+    wrong[1].value = Tensor::of<std::int64_t>({}, std::span(&steps, 1));
+    EXPECT_NE(refusal(wrong), "");
+  }
+  wrong = right;
+  wrong[3].value = Tensor::of<float>({1}, std::vector<float>{1});
+  EXPECT_THAT(refusal(wrong), ::testing::HasSubstr("is not of this training"));
+  wrong = right;
+  std::vector<float> losses(10, 1);
+  losses[3] = std::numeric_limits<float>::infinity();
+  wrong[0].value = Tensor::of<float>({10}, losses);
+  EXPECT_THAT(refusal(wrong), ::testing::HasSubstr("the loss of step 4 is inf"));
+  EXPECT_TRUE(take_segment(trainer, right));
+}
+
+TEST(Segments, DivideTheSteps) {
+  const SmallTraining training(kMomentumPlan);
+  Trainer trainer = make(training);
+  for (const std::int64_t each : {0, -1, 3, 41}) EXPECT_FALSE(make_segment(trainer, each)) << each;
+  ASSERT_TRUE(trainer.step());
+  const auto refused = make_segment(trainer, 10);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("10 steps at a time, expected"));
+}
+
+}  // namespace
+}  // namespace commensal::train
