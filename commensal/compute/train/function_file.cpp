@@ -112,7 +112,7 @@ Result<void> put_node(const Node& node, int opset, ::onnx::FunctionProto& functi
 
 }  // namespace
 
-int opset_of(const Graph& graph) {
+int file_opset_of(const Graph& graph) {
   int opset = kLiftedOpsetMin;
   for (const Node& node : graph.nodes) {
     if (node.op->domain.empty()) opset = std::max(opset, node.opset);

@@ -9,7 +9,7 @@
 namespace commensal::train {
 
 /// The opset of a file that holds such a graph: the largest of its nodes'.
-int opset_of(const graph::Graph& graph);
+int file_opset_of(const graph::Graph& graph);
 
 /// The graph as a function of a model's file: its inputs and then its initialisers (which a
 /// function cannot hold) are the function's inputs. All nodes are of one opset, `opset`: those of

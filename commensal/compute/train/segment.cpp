@@ -83,7 +83,7 @@ class Writer {
       : trainer_(trainer), step_(trainer.step_graph()), each_(each), loss_(loss) {}
 
   Result<std::string> write() {
-    const int opset = opset_of(*step_.graph);
+    const int opset = file_opset_of(*step_.graph);
     model_.set_ir_version(8);  // the first with functions
     import("", opset);
     import(kDomain, 1);

@@ -49,6 +49,8 @@ void Rollouts::count(const ReceiptRecord& record) {
   if (counts.open.erase(step) > 0 && --drawn_[provider] == 0) drawn_.erase(provider);
   if (record.audit == AuditState::kMatched) {
     ++counts.matched;
+    counts.confirmed_later.insert(step);
+    while (counts.confirmed_later.erase(counts.confirmed + 1) > 0) ++counts.confirmed;
   } else if (record.audit == AuditState::kMismatched) {
     counts.mismatches.insert(step);
   }
@@ -243,10 +245,19 @@ void Rollouts::note_progress(Live& live, const rollout::ClientJob& client) {
 
 RolloutStatus Rollouts::status_of(const RolloutEntry& entry) const {
   const auto live = live_.find(entry.id);
-  if (live == live_.end()) return {entry, audits(entry.job)};
-  RolloutStatus status{live->second->entry, audits(entry.job)};
+  if (live == live_.end()) return {entry, audits(entry.job), trusted_steps(entry)};
+  RolloutStatus status{live->second->entry, audits(entry.job), 0};
+  status.trusted_steps = trusted_steps(status.entry);
   status.entry.reason = live->second->hindrance;
   return status;
+}
+
+std::uint64_t Rollouts::trusted_steps(const RolloutEntry& entry) const {
+  const Roster::Peer* const peer = deps_.roster.by_address(entry.provider);
+  const StepAudits& known = audits(entry.job);
+  const bool is_caught = entry.state == RolloutState::kCaught || !known.mismatches.empty() ||
+                         (peer != nullptr && !peer->banned.empty());
+  return is_caught ? std::min(known.confirmed, entry.steps_done) : entry.steps_done;
 }
 
 Result<RolloutStatus> Rollouts::status(const core::Digest& rollout) const {

@@ -18,12 +18,18 @@ struct StepAudits {
   std::set<std::uint64_t> open;  // drawn and not done
   std::uint64_t matched = 0;
   std::set<std::uint64_t> mismatches;
+  /// So many from the first on have matched without a gap, and these beyond it.
+  std::uint64_t confirmed = 0;
+  std::set<std::uint64_t> confirmed_later;
 };
 
 /// How a rollout stands.
 struct RolloutStatus {
   RolloutEntry entry;
   StepAudits audits;
+  /// Its first steps, on whose outputs another rollout can go on: all that are delivered or, once
+  /// its provider was caught, those that audits have confirmed without a gap.
+  std::uint64_t trusted_steps = 0;
 };
 
 /// Which rollouts there are, and when the next step of each is asked for: jobs that stay with their
@@ -122,6 +128,7 @@ class Rollouts {
   rollout::ClientJob::Dependencies client_deps(const RolloutEntry& entry) const;
   static void note_progress(Live& live, const rollout::ClientJob& client);
   RolloutStatus status_of(const RolloutEntry& entry) const;
+  std::uint64_t trusted_steps(const RolloutEntry& entry) const;
   const StepAudits& audits(const core::Digest& job) const;
   void count(const ReceiptRecord& record);
 
