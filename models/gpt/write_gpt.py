@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a small GPT of bytes as ONNX, what it is to learn, and the YAML file of its training.
 
-  write_gpt.py TEXT FOLDER [--stride S] [--steps N] [--seed S]
+  write_gpt.py TEXT FOLDER [--stride S] [--steps N] [--rate R] [--seed S]
 
 FOLDER gets gpt.onnx, train.npy and held_out.npy (uint8 [samples, 65]: 64 bytes, each to be told
 from those before it, and the one after them) and train.yaml; the last tenth of TEXT is held out.
@@ -77,9 +77,10 @@ class Writer:
 
     def attention(self, x, name, deviation):
         three = self.linear(x, name + ".in", WIDTH, 3 * WIDTH)
-        q, k, v = self.node("Split", [three, "thirds"], [name + part for part in (".q", ".k", ".v")],
-                            axis=-1)
-        q, k, v = self.heads(q, [0, 2, 1, 3]), self.heads(k, [0, 2, 3, 1]), self.heads(v, [0, 2, 1, 3])
+        parts = [name + part for part in (".q", ".k", ".v")]
+        q, k, v = self.node("Split", [three, "thirds"], parts, axis=-1)
+        q, k = self.heads(q, [0, 2, 1, 3]), self.heads(k, [0, 2, 3, 1])
+        v = self.heads(v, [0, 2, 1, 3])
         scores = self.node("MatMul", [q, k], name + ".products")
         scores = self.node("Mul", [scores, "scale"], name + ".scaled")
         scores = self.node("Add", [scores, "mask"], name + ".masked")
@@ -145,7 +146,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--stride", type=int, default=16, help="bytes between two samples (16)")
     parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--rate", type=float, default=3e-3)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     counter_rng.self_check()
