@@ -88,7 +88,9 @@ constexpr Command kTable[] = {
     {"train", kConsumers, "train a model here",
      "Train a model on this machine: the same bits on every one",
      "commensal train digits.yaml\n"
-     "commensal train digits.yaml --threads 2 --svg loss.svg --export trained.onnx",
+     "commensal train digits.yaml --threads 2 --svg loss.svg --export trained.onnx\n"
+     "commensal train digits.yaml --tensorboard runs/one --json\n"
+     "commensal train digits.yaml --push tuned --parent alice/digits --license apache-2.0",
      declare_train},
     {"providers", kConsumers, "who computes",
      "List the providers of a gateway: address, name, answers, stake, state, privacy classes",

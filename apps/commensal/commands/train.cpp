@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <apps/commensal/training_push.hpp>
+#include <apps/commensal/training_report.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
-#include <apps/common/progress.hpp>
-#include <commensal/base/chart/panels.hpp>
-#include <commensal/base/core/clock.hpp>
 #include <commensal/compute/train/trainer.hpp>
 #include <filesystem>
 #include <memory>
@@ -20,64 +19,30 @@ using Json = nlohmann::ordered_json;
 
 struct TrainArguments {
   std::string plan;
-  std::string exported, svg;
+  std::string exported, svg, tensorboard;
+  TrainingPush push;
   BackendOptions backend;
   bool json = false;
 };
 
-/// Each step's loss.
-std::string curve_of(const train::Trainer& trainer, const train::Plan& plan) {
-  chart::Panels picture;
-  picture.title = "Loss of " + plan.model.filename().string();
-  picture.unit = "steps";
-  picture.legends = {"loss"};
-  chart::Line line;
-  for (const float loss : trainer.losses()) line.values.push_back(static_cast<double>(loss));
-  picture.top = std::max(1e-3, *std::ranges::max_element(line.values));
-  picture.subtitle =
-      fmt::format("{} steps of {} samples, from {:.4g} to {:.4g}; top {:.4g}", line.values.size(),
-                  plan.batch, line.values.front(), line.values.back(), picture.top);
-  picture.panels = {{"loss", "of each batch", {std::move(line)}, {}}};
-  return chart::panels_svg(picture);
+Result<void> steps_to_end(train::Trainer& trainer, const train::Plan& plan,
+                          TrainingReport& report) {
+  if (trainer.done() == 0) COMMENSAL_TRY(trainer.evaluate());  // what there is before
+  COMMENSAL_TRY(report.show(trainer));
+  while (trainer.done() < plan.steps) {
+    COMMENSAL_TRY(trainer.step());
+    COMMENSAL_TRY(report.show(trainer));
+  }
+  return {};
 }
 
-/// About ten lines of a training, on stdout, and a bar where there is a terminal.
-class Report {
- public:
-  Report(std::int64_t done, std::int64_t steps, bool prints)
-      : first_(done), steps_(steps), prints_(prints), bar_("training") {}
-
-  void show(const train::Trainer& trainer) {
-    bar_.show(static_cast<std::size_t>(trainer.done()), static_cast<std::size_t>(steps_));
-    const std::int64_t each = std::max<std::int64_t>(1, steps_ / 10);
-    if (!prints_ || (trainer.done() % each != 0 && trainer.done() != steps_)) return;
-    bar_.clear();
-    const double passed_s = static_cast<double>(clock_.monotonic_ns() - began_ns_) * 1e-9;
-    const double rate = static_cast<double>(trainer.done() - first_) / passed_s;
-    fmt::print("step {:>8}  loss {:<10.4g} {:.1f} steps/s\n", trainer.done(),
-               trainer.losses().back(), rate);
-  }
-  void end() { bar_.clear(); }
-
- private:
-  std::int64_t first_, steps_;
-  bool prints_;
-  Progress bar_;
-  const core::SystemClock clock_;
-  const std::int64_t began_ns_ = clock_.monotonic_ns();
-};
-
-Result<void> train_to_end(train::Trainer& trainer, const train::Plan& plan, bool prints) {
-  Report report(trainer.done(), plan.steps, prints);
-  while (trainer.done() < plan.steps) {
-    const auto done = trainer.step();
-    if (!done) {
-      report.end();
-      return done;
-    }
-    report.show(trainer);
-  }
+Result<void> train_to_end(train::Trainer& trainer, const train::Plan& plan,
+                          const TrainArguments& options) {
+  TrainingReport report(trainer, plan, options.json);
+  if (!options.tensorboard.empty()) COMMENSAL_TRY(report.write_events_to(options.tensorboard));
+  const auto done = steps_to_end(trainer, plan, report);
   report.end();
+  COMMENSAL_TRY(done);
   return trainer.save();
 }
 
@@ -95,34 +60,46 @@ Result<void> check_folder(const char* option, const std::string& file) {
                     "{} is '{}', expected a file in a folder that is there", option, file);
 }
 
-Result<int> run_training(const TrainArguments& options) {
+/// What is left of it: the model, where it is wanted, and a picture.
+Result<std::string> keep_results(const train::Trainer& trainer, const train::Plan& plan,
+                                 const TrainArguments& options) {
+  if (!options.svg.empty()) {
+    const std::string picture = training_curve(trainer, plan);
+    COMMENSAL_TRY(core::save_for_user(options.svg, core::as_bytes(picture)));
+  }
+  if (options.exported.empty() && options.push.name.empty()) return std::string();
+  COMMENSAL_ASSIGN(const auto bytes, trainer.exported());
+  if (!options.exported.empty()) COMMENSAL_TRY(core::save_for_user(options.exported, bytes));
+  if (options.push.name.empty()) return std::string();
+  return push_trained(options.push, bytes, card_of(options.push, trainer, plan));
+}
+
+Result<int> run_training(TrainArguments& options) {
   COMMENSAL_ASSIGN(const train::Plan plan, train::read_plan(options.plan));
   COMMENSAL_TRY(options.backend.check());
   COMMENSAL_TRY(check_folder("--export", options.exported));
   COMMENSAL_TRY(check_folder("--svg", options.svg));
   COMMENSAL_ASSIGN(auto trainer, train::Trainer::create(plan, options.backend.session()));
   // What would fail at the end is told before the first step.
-  if (!options.exported.empty()) COMMENSAL_TRY(trainer.exported());
+  if (!options.exported.empty() || !options.push.name.empty()) COMMENSAL_TRY(trainer.exported());
+  if (!options.push.name.empty()) COMMENSAL_TRY(prepare_push(options.push, plan));
   if (!options.json) {
     fmt::print("{}: {} weights, steps {} to {} of {} samples\n", plan.model.string(),
                trainer.weights(), std::min(trainer.done() + 1, plan.steps), plan.steps, plan.batch);
   }
-  COMMENSAL_TRY(train_to_end(trainer, plan, !options.json));
-  if (!options.exported.empty()) {
-    COMMENSAL_ASSIGN(const auto bytes, trainer.exported());
-    COMMENSAL_TRY(core::save_for_user(options.exported, bytes));
-  }
-  if (!options.svg.empty())
-    COMMENSAL_TRY(core::save_for_user(options.svg, core::as_bytes(curve_of(trainer, plan))));
-  if (options.json) {
-    const Json made = {{"steps", trainer.done()},
-                       {"loss", trainer.losses()},
-                       {"weights", core::to_hex(trainer.weights_digest())},
-                       {"training", core::to_hex(trainer.training())}};
-    fmt::print("{}\n", made.dump(2));
-  } else {
+  COMMENSAL_TRY(train_to_end(trainer, plan, options));
+  COMMENSAL_ASSIGN(const std::string pushed, keep_results(trainer, plan, options));
+  if (!options.json) {
     print_end(trainer, plan);
+    if (!pushed.empty()) fmt::print("pushed   {}\n", pushed);
+    return 0;
   }
+  Json made = {{"steps", trainer.done()},
+               {"loss", trainer.losses()},
+               {"weights", core::to_hex(trainer.weights_digest())},
+               {"training", core::to_hex(trainer.training())}};
+  if (!pushed.empty()) made["pushed"] = pushed;
+  fmt::print("{}\n", made.dump());
   return 0;
 }
 
@@ -133,8 +110,12 @@ Run declare_train(CLI::App& app) {
   app.add_option("plan", options->plan, "What to train, on what and how (YAML)")->required();
   app.add_option("--export", options->exported, "Write the model with its new weights (ONNX)");
   app.add_option("--svg", options->svg, "Write a picture of the losses");
+  app.add_option("--tensorboard", options->tensorboard,
+                 "Write events into this folder, as TensorBoard reads them");
+  options->push.declare(app);
   options->backend.declare(app);
-  app.add_flag("--json", options->json, "Print JSON, each step's loss among it");
+  app.add_flag("--json", options->json,
+               "Print JSON: a line for each step and evaluation, then one of all");
   return [options] { return run_training(*options); };
 }
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <apps/commensal/training_report.hpp>
+#include <commensal/base/chart/panels.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace commensal::apps {
+
+using core::Result;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string duration(double seconds) {
+  const auto all = static_cast<std::int64_t>(seconds + 0.5);
+  if (all < 60) return fmt::format("{} s", all);
+  if (all < 3600) return fmt::format("{} min {} s", all / 60, all % 60);
+  return fmt::format("{} h {} min", all / 3600, all / 60 % 60);
+}
+
+/// As many values as there are steps, between evaluations on a straight line.
+chart::Line held_out_line(const train::Trainer& trainer) {
+  const auto& found = trainer.held_out();
+  chart::Line line;
+  std::size_t next = 0;
+  for (std::int64_t step = 1; step <= trainer.done(); ++step) {
+    while (next < found.size() && found[next].step < step) ++next;
+    if (next == 0) {
+      line.values.push_back(found.front().loss);
+    } else if (next == found.size()) {
+      line.values.push_back(found.back().loss);
+    } else {
+      const auto& a = found[next - 1];
+      const auto& b = found[next];
+      const double part = static_cast<double>(step - a.step) / static_cast<double>(b.step - a.step);
+      line.values.push_back(a.loss + (b.loss - a.loss) * part);
+    }
+  }
+  return line;
+}
+
+/// Means of neighbours, so that there are no more than a picture can show.
+void thin(chart::Line& line) {
+  constexpr std::size_t kPointsMax = 2000;
+  const std::size_t each = (line.values.size() + kPointsMax - 1) / kPointsMax;
+  if (each <= 1) return;
+  std::vector<double> made;
+  for (std::size_t at = 0; at < line.values.size(); at += each) {
+    const std::size_t end = std::min(at + each, line.values.size());
+    double sum = 0;
+    for (std::size_t i = at; i < end; ++i) sum += line.values[i];
+    made.push_back(sum / static_cast<double>(end - at));
+  }
+  line.values = std::move(made);
+}
+
+}  // namespace
+
+Result<void> TrainingReport::write_events_to(const core::Path& folder) {
+  COMMENSAL_ASSIGN(auto made, train::EventFile::create(folder, time_s()));
+  events_.emplace(std::move(made));
+  return {};
+}
+
+void TrainingReport::tell_step(const train::Trainer& trainer) {
+  const double loss = static_cast<double>(trainer.losses().back());
+  const double passed_s = static_cast<double>(clock_.monotonic_ns() - began_ns_) * 1e-9;
+  const double rate = static_cast<double>(trainer.done() - first_) / std::max(passed_s, 1e-9);
+  const auto each = static_cast<double>(tokens_ > 0 ? tokens_ : samples_);
+  const std::string speed =
+      fmt::format("{:.4g} {}/s", rate * each, tokens_ > 0 ? "tokens" : "samples");
+  const std::string left = duration(static_cast<double>(steps_ - trainer.done()) / rate);
+  if (json_) {
+    const Json line = {{"step", trainer.done()}, {"loss", loss}, {"steps_per_s", rate}};
+    fmt::print("{}\n", line.dump());
+    std::fflush(stdout);
+  }
+  const std::int64_t tenth = std::max<std::int64_t>(1, steps_ / 10);
+  if (!json_ && (trainer.done() % tenth == 0 || trainer.done() == steps_)) {
+    bar_.reset();
+    fmt::print("step {:>8}  loss {:<10.4g} {}, {} left\n", trainer.done(), loss, speed, left);
+    std::fflush(stdout);
+  }
+  bar_.emplace(fmt::format("loss {:.4g}, {}, {} left", loss, speed, left));
+  bar_->show(static_cast<std::size_t>(trainer.done()), static_cast<std::size_t>(steps_));
+}
+
+void TrainingReport::tell_held_out(const train::Checkpoint::HeldOut& found) {
+  const bool has_accuracy = found.accuracy >= 0;
+  if (json_) {
+    Json line = {{"step", found.step}, {"held_out", {{"loss", found.loss}}}};
+    if (has_accuracy) line["held_out"]["accuracy"] = found.accuracy;
+    fmt::print("{}\n", line.dump());
+  } else {
+    bar_.reset();
+    fmt::print("held out after {:>8}  loss {:<10.4g}{}\n", found.step, found.loss,
+               has_accuracy ? fmt::format(" {:.2f} % right", 100 * found.accuracy) : "");
+  }
+  std::fflush(stdout);
+}
+
+Result<void> TrainingReport::show(const train::Trainer& trainer) {
+  train::Scalars scalars;
+  if (trainer.done() > first_ && trainer.done() != shown_) {
+    shown_ = trainer.done();
+    tell_step(trainer);
+    scalars.emplace_back("loss/train", trainer.losses().back());
+  }
+  for (; told_ < trainer.held_out().size(); ++told_) {
+    const auto& found = trainer.held_out()[told_];
+    tell_held_out(found);
+    scalars.emplace_back("loss/held_out", static_cast<float>(found.loss));
+    if (found.accuracy >= 0)
+      scalars.emplace_back("accuracy/held_out", static_cast<float>(found.accuracy));
+  }
+  if (!events_ || scalars.empty()) return {};
+  return events_->add(time_s(), trainer.done(), scalars);
+}
+
+std::string training_curve(const train::Trainer& trainer, const train::Plan& plan) {
+  chart::Panels picture;
+  picture.title = "Loss of " + plan.model.filename().string();
+  picture.unit = "steps";
+  picture.legends = {"of each batch"};
+  chart::Panel panel{"loss", "of each batch", {}, {}};
+  panel.lines.emplace_back();
+  for (const float loss : trainer.losses())
+    panel.lines[0].values.push_back(static_cast<double>(loss));
+  picture.subtitle =
+      fmt::format("{} steps of {} samples, from {:.4g} to {:.4g}", trainer.losses().size(),
+                  plan.batch, trainer.losses().front(), trainer.losses().back());
+  if (!trainer.held_out().empty()) {
+    panel.note += ", and held out";
+    picture.legends.push_back("held out");
+    panel.lines.push_back(held_out_line(trainer));
+    const auto& last = trainer.held_out().back();
+    picture.subtitle += fmt::format("; held out {:.4g}", last.loss);
+    if (last.accuracy >= 0)
+      picture.subtitle += fmt::format(", {:.2f} % right", 100 * last.accuracy);
+  }
+  picture.top = 1e-3;
+  for (chart::Line& line : panel.lines) {
+    thin(line);
+    picture.top = std::max(picture.top, *std::ranges::max_element(line.values));
+  }
+  picture.subtitle += fmt::format("; top {:.4g}", picture.top);
+  picture.panels = {std::move(panel)};
+  return chart::panels_svg(picture);
+}
+
+}  // namespace commensal::apps

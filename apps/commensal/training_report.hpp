@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <apps/common/progress.hpp>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/compute/train/tensorboard.hpp>
+#include <commensal/compute/train/trainer.hpp>
+#include <optional>
+
+namespace commensal::apps {
+
+/// What is said of a training while it goes on: about ten lines on stdout (with `json` a line for
+/// each step and evaluation), a bar where stderr is a terminal, events for TensorBoard.
+class TrainingReport {
+ public:
+  TrainingReport(const train::Trainer& trainer, const train::Plan& plan, bool json)
+      : first_(trainer.done()),
+        told_(trainer.held_out().size()),
+        samples_(plan.batch),
+        tokens_(trainer.tokens()),
+        steps_(plan.steps),
+        json_(json) {}
+
+  /// Errors: those of EventFile.
+  core::Result<void> write_events_to(const core::Path& folder);
+  /// After a step, or an evaluation before the first one. Errors: those of EventFile.
+  core::Result<void> show(const train::Trainer& trainer);
+  void end() { bar_.reset(); }
+
+ private:
+  void tell_step(const train::Trainer& trainer);
+  void tell_held_out(const train::Checkpoint::HeldOut& found);
+  double time_s() const { return static_cast<double>(clock_.wall_ms()) * 1e-3; }
+
+  const std::int64_t first_;  // steps that were done before
+  std::size_t told_;          // evaluations
+  std::int64_t shown_ = -1;   // step
+  const std::int64_t samples_, tokens_, steps_;
+  const bool json_;
+  std::optional<Progress> bar_;  // a new one for each step: its label tells of it
+  const core::SystemClock clock_;
+  const std::int64_t began_ns_ = clock_.monotonic_ns();
+  std::optional<train::EventFile> events_;
+};
+
+/// The loss of each step, and of held-out samples where they are looked at (SVG).
+std::string training_curve(const train::Trainer& trainer, const train::Plan& plan);
+
+}  // namespace commensal::apps
