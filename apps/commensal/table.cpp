@@ -85,12 +85,14 @@ constexpr Command kTable[] = {
      "commensal rollout alice/step --state y=x --input x=x.npy --privacy-class medical\n"
      "commensal rollout alice/step --state y=x --noise none --audit-probability 1 --json",
      declare_rollout},
-    {"train", kConsumers, "train a model here",
-     "Train a model on this machine: the same bits on every one",
+    {"train", kConsumers, "train a model",
+     "Train a model on this machine, or have a gateway's providers do it: the same bits",
      "commensal train digits.yaml\n"
      "commensal train digits.yaml --threads 2 --svg loss.svg --export trained.onnx\n"
      "commensal train digits.yaml --tensorboard runs/one --json\n"
-     "commensal train digits.yaml --push tuned --parent alice/digits --license apache-2.0",
+     "commensal train digits.yaml --push tuned --parent alice/digits --license apache-2.0\n"
+     "commensal train digits.yaml --gateway https://market.example --allow "
+     "0x52908400098527886E0F7030069857D2E4169EE7",
      declare_train},
     {"providers", kConsumers, "who computes",
      "List the providers of a gateway: address, name, answers, stake, state, privacy classes",

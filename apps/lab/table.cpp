@@ -40,9 +40,10 @@ constexpr Command kTable[] = {
      "commensal-lab hostile --list",
      declare_hostile},
     {"cheat", kAttacksAndSimulations, "a provider that lies",
-     "Serve a gateway as a provider that computes in bfloat16 and stands by it, until it is "
-     "stopped",
-     "commensal-lab cheat --gateway 127.0.0.1:8090 --data-dir cheat-state --stake 1000000",
+     "Serve a gateway as a provider that computes in bfloat16, or lies about trainings, and stands "
+     "by it, until it is stopped",
+     "commensal-lab cheat --gateway 127.0.0.1:8090 --data-dir cheat-state --stake 1000000\n"
+     "commensal-lab cheat --gateway 127.0.0.1:8090 --lie skipped-step --lie-from 2",
      declare_cheat},
     {"rollout", kAttacksAndSimulations, "all parties of one rollout",
      "Compute a rollout with all its parties in this process: provider, cheats, auditor, arbiter",

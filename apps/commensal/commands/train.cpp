@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <apps/commensal/remote_training.hpp>
 #include <apps/commensal/training_push.hpp>
 #include <apps/commensal/training_report.hpp>
 #include <apps/common/backend_options.hpp>
@@ -22,6 +23,7 @@ struct TrainArguments {
   std::string exported, svg, tensorboard;
   TrainingPush push;
   BackendOptions backend;
+  RemoteTraining remote;
   bool json = false;
 };
 
@@ -87,7 +89,12 @@ Result<int> run_training(TrainArguments& options) {
     fmt::print("{}: {} weights, steps {} to {} of {} samples\n", plan.model.string(),
                trainer.weights(), std::min(trainer.done() + 1, plan.steps), plan.steps, plan.batch);
   }
-  COMMENSAL_TRY(train_to_end(trainer, plan, options));
+  if (options.remote.is_asked()) {
+    COMMENSAL_TRY(train_at_gateway(trainer, options.remote, !options.json));
+    COMMENSAL_TRY(trainer.save());
+  } else {
+    COMMENSAL_TRY(train_to_end(trainer, plan, options));
+  }
   COMMENSAL_ASSIGN(const std::string pushed, keep_results(trainer, plan, options));
   if (!options.json) {
     print_end(trainer, plan);
@@ -114,6 +121,7 @@ Run declare_train(CLI::App& app) {
                  "Write events into this folder, as TensorBoard reads them");
   options->push.declare(app);
   options->backend.declare(app);
+  options->remote.declare(app);
   app.add_flag("--json", options->json,
                "Print JSON: a line for each step and evaluation, then one of all");
   return [options] { return run_training(*options); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <apps/common/command.hpp>
 #include <apps/common/log.hpp>
 #include <apps/common/service.hpp>
@@ -8,6 +9,7 @@
 #include <commensal/base/core/network.hpp>
 #include <commensal/base/protocol/amount.hpp>
 #include <commensal/lab/sim/adversaries.hpp>
+#include <commensal/lab/sim/training_cheats.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
 #include <cstdio>
 #include <memory>
@@ -25,8 +27,22 @@ struct CheatArguments {
   daemon::ProviderDaemonConfig daemon;
   std::string folder;
   std::string stake = "1000000";
+  std::string lie;  // about trainings; "": all answers are in bfloat16
+  sim::TrainingCheatRequest training;
   bool json = false;
 };
+
+Result<std::unique_ptr<rollout::EngineFactory>> engines_of(CheatArguments& options) {
+  if (options.lie.empty()) return sim::make_bf16_cheat();
+  const auto names = sim::enum_names(sim::TrainingLie{});
+  const auto found = std::ranges::find(names, options.lie);
+  if (found == names.end()) {
+    return core::fail(core::ErrorCode::kInvalidArgument, "--lie '{}', expected one of {}",
+                      options.lie, fmt::join(names, ", "));
+  }
+  options.training.lie = static_cast<sim::TrainingLie>(found - names.begin());
+  return sim::make_training_cheat(options.training);
+}
 
 Result<void> settle(CheatArguments& options) {
   const auto where = core::Endpoint::parse(options.daemon.gateway);
@@ -53,8 +69,9 @@ void announce(const CheatArguments& options, const crypto::Address& address) {
 Result<int> run(CheatArguments& options) {
   hold_signals();
   COMMENSAL_TRY(settle(options));
+  COMMENSAL_ASSIGN(auto engines, engines_of(options));
   COMMENSAL_ASSIGN(const auto daemon,
-                   daemon::ProviderDaemon::start(options.daemon, sim::make_bf16_cheat()));
+                   daemon::ProviderDaemon::start(options.daemon, std::move(engines)));
   announce(options, daemon->address());
   std::string accusation;
   wait_for_signal(kLookEveryMs, [&] {
@@ -85,6 +102,13 @@ Run declare_cheat(CLI::App& app) {
                  "The hash chain for a new gateway lasts 2^DEPTH rounds")
       ->check(CLI::Range(1, limits::kHashChainDepthMax))
       ->capture_default_str();
+  app.add_option("--lie", options->lie,
+                 "Lie about trainings alone: wrong-step, skipped-step, other-rate or other-data");
+  app.add_option("--lie-from", options->training.from, "The first segment that is a lie")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--lie-rate", options->training.rate,
+                 "The rate of the training, which other-rate doubles");
   app.add_flag("--json", options->json, "Print the address as one line of JSON");
   return [options] { return run(*options); };
 }

@@ -302,6 +302,8 @@ core::Result<RolloutInfo> read_rollout(core::ByteView body) {
   info.reason = members.text("reason");
   info.steps_done = members.number<std::uint64_t>("steps_done");
   info.steps = members.number<std::uint64_t>("steps");
+  if (json.contains("trusted_steps"))
+    info.trusted_steps = members.number<std::uint64_t>("trusted_steps");
   info.final_state = members.digest("final_state");
   info.audit_probability = members.probability("audit_probability");
   Members audits(members.object("audits"));
