@@ -203,7 +203,6 @@ void RemoteTraining::declare(CLI::App& app) {
                  "At a gateway: address of a provider that may have model and data")
       ->allow_extra_args(false);
   app.add_flag("--public", is_public, "At a gateway: anybody may have model and data");
-  connection.declare(app);
 }
 
 Result<void> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote, bool prints) {

@@ -8,7 +8,7 @@ namespace commensal::apps {
 
 /// A training whose steps others make, a segment (compute/train/segment.hpp) at a time: a rollout.
 struct RemoteTraining {
-  Connection connection;
+  Connection connection;  // of the command
   std::string model;      // it is pushed as
   std::int64_t each = 0;  // steps of a segment; 0: train::segment_length()
   double audit_probability = 0.1;
@@ -16,8 +16,8 @@ struct RemoteTraining {
   bool is_public = false;
 
   void declare(CLI::App& app);
-  /// Whether it is asked for; else it is made here.
-  bool is_asked() const { return !connection.gateway.empty(); }
+  /// Whether it is asked for, which a gateway in the settings alone is not; else it is made here.
+  bool is_asked() const { return is_public || !allowed.empty(); }
 };
 
 /// Takes the trainer to its plan's last step. The same again goes on where it was: the gateway

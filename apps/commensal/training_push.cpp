@@ -46,7 +46,6 @@ void TrainingPush::declare(CLI::App& app) {
   app.add_option("--license", license, "What the card names as its licence (default: the parent's)")
       ->needs(push);
   app.add_flag("--private", is_private, "Only the owner sees what is pushed")->needs(push);
-  connection.declare(app);
 }
 
 Result<void> prepare_push(TrainingPush& push, const train::Plan& plan) {

@@ -13,7 +13,7 @@ struct TrainingPush {
   std::string parent;   // OWNER/MODEL; "": the gateway's model with the bytes of the plan's
   std::string license;  // "": the parent's
   bool is_private = false;
-  Connection connection;
+  Connection connection;  // of the command
 
   void declare(CLI::App& app);
 };

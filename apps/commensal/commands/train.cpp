@@ -24,6 +24,7 @@ struct TrainArguments {
   TrainingPush push;
   BackendOptions backend;
   RemoteTraining remote;
+  Connection connection;  // of both
   bool json = false;
 };
 
@@ -77,6 +78,7 @@ Result<std::string> keep_results(const train::Trainer& trainer, const train::Pla
 }
 
 Result<int> run_training(TrainArguments& options) {
+  options.push.connection = options.remote.connection = options.connection;
   COMMENSAL_ASSIGN(const train::Plan plan, train::read_plan(options.plan));
   COMMENSAL_TRY(options.backend.check());
   COMMENSAL_TRY(check_folder("--export", options.exported));
@@ -122,6 +124,7 @@ Run declare_train(CLI::App& app) {
   options->push.declare(app);
   options->backend.declare(app);
   options->remote.declare(app);
+  options->connection.declare(app);
   app.add_flag("--json", options->json,
                "Print JSON: a line for each step and evaluation, then one of all");
   return [options] { return run_training(*options); };
