@@ -18,7 +18,7 @@ namespace {
 using core::ErrorCode;
 using core::Result;
 
-constexpr std::int64_t kWaitMs = 2'000;       // for news, at a time
+constexpr std::int64_t kNewsMs = 2'000;       // for news, at a time
 constexpr int kPauseMs = 200;                 // between questions that nobody can answer yet
 constexpr std::int64_t kAwayMsMax = 120'000;  // a gateway, or a provider, is given up
 constexpr int kVainMax = 3;                   // rollouts in a row that fail and bring nothing
@@ -124,7 +124,7 @@ class Remote {
     for (;;) {
       while (taken < info.steps_done) COMMENSAL_TRY(take(info, ++taken));
       if (info.is_over()) break;
-      COMMENSAL_ASSIGN(info, ask_again([&] { return client_.rollout(info.id, taken, kWaitMs); }));
+      COMMENSAL_ASSIGN(info, ask_again([&] { return client_.rollout(info.id, taken, kNewsMs); }));
     }
     bar_.clear();
     reason_ = info.reason;

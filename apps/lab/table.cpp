@@ -56,6 +56,7 @@ constexpr Command kTable[] = {
      "Measure what this project promises: tickets, ledger, verification, hosts and guests",
      "commensal-lab bench tickets --json\n"
      "commensal-lab bench verify --rounds 5\n"
+     "commensal-lab bench segments --rounds 5\n"
      "commensal-lab bench collocation --quick\n"
      "commensal-lab bench guests --svg guests.svg\n"
      "commensal-lab bench processes --json\n"

@@ -93,12 +93,13 @@ void Disputes::open_court(const Network& network, const std::string& name) {
   journal_.emplace(folder_.at(data_));
 }
 
-std::unique_ptr<Process> Disputes::start_cheat(const std::string& name, const char* stake) {
-  auto cheat = std::make_unique<Process>(
-      std::vector<std::string>{"cheat", "--gateway", "127.0.0.1:" + provider_port_, "--data-dir",
-                               folder_.at(name), "--stake", stake, "--hash-chain-depth", "14",
-                               "--json"},
-      folder_.at(name + ".log"), COMMENSAL_LAB_PROGRAM);
+std::unique_ptr<Process> Disputes::start_cheat(const std::string& name, const char* stake,
+                                               const std::vector<std::string>& more) {
+  std::vector<std::string> words = {
+      "cheat",   "--gateway", "127.0.0.1:" + provider_port_, "--data-dir", folder_.at(name),
+      "--stake", stake,       "--hash-chain-depth",          "14",         "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  auto cheat = std::make_unique<Process>(words, folder_.at(name + ".log"), COMMENSAL_LAB_PROGRAM);
   const std::string said = cheat->read_line();
   EXPECT_NE(said, "");
   if (!said.empty()) address_ = Json::parse(said).at("address");

@@ -57,7 +57,8 @@ class Disputes : public PaidSystem {
   void open_court(const Network& network, const std::string& name = "gateway");
   void restart_gateway();
   /// `commensal-lab cheat`, with its stake where there is one.
-  std::unique_ptr<Process> start_cheat(const std::string& name, const char* stake = kStake);
+  std::unique_ptr<Process> start_cheat(const std::string& name, const char* stake = kStake,
+                                       const std::vector<std::string>& more = {});
   /// Gives the provider that was started last its stake.
   void fund_stake();
   client::Answer answer(client::Client& client, const Network& network, std::uint64_t i);

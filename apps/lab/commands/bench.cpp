@@ -7,6 +7,7 @@
 #include <apps/common/nearest.hpp>
 #include <apps/common/progress.hpp>
 #include <apps/lab/bench_collocation.hpp>
+#include <apps/lab/bench_segments.hpp>
 #include <apps/lab/bench_train.hpp>
 #include <cctype>
 #include <commensal/base/core/temporary_folder.hpp>
@@ -335,11 +336,16 @@ Run declare_lab_bench(CLI::App& app) {
       "train",
       "A step of training beside PyTorch's (python3-torch); exit status 2 if a bar is missed");
   const Run run_train = declare_bench_train(*train);
+  CLI::App* segments = app.add_subcommand(
+      "segments",
+      "What it costs that a training can be verified; exit status 2 if a bar is missed");
+  const Run run_segments = declare_bench_segments(*segments);
   CLI::App* subject = declare_bench_subject(app);
   return [options, subject, tickets, verify, collocation, run_collocation, guests, processes,
-          promise, operators, serve, train, run_train]() -> Result<int> {
+          promise, operators, serve, train, run_train, segments, run_segments]() -> Result<int> {
     if (collocation->parsed()) return run_collocation();
     if (train->parsed()) return run_train();
+    if (segments->parsed()) return run_segments();
     if (tickets->parsed()) return bench_tickets(*options);
     if (verify->parsed()) return bench_verify(*options);
     if (guests->parsed()) return bench_guests(*options);

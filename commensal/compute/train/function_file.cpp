@@ -17,31 +17,31 @@ namespace {
 constexpr int kLiftedOpsetMin = 13;
 constexpr const char* kAxes = "axes";
 
-void put(Proto& proto, std::int64_t value) {
+void set_value(Proto& proto, std::int64_t value) {
   proto.set_type(Proto::INT);
   proto.set_i(value);
 }
-void put(Proto& proto, float value) {
+void set_value(Proto& proto, float value) {
   proto.set_type(Proto::FLOAT);
   proto.set_f(value);
 }
-void put(Proto& proto, const std::string& value) {
+void set_value(Proto& proto, const std::string& value) {
   proto.set_type(Proto::STRING);
   proto.set_s(value);
 }
-void put(Proto& proto, const std::vector<std::int64_t>& values) {
+void set_value(Proto& proto, const std::vector<std::int64_t>& values) {
   proto.set_type(Proto::INTS);
   for (const std::int64_t value : values) proto.add_ints(value);
 }
-void put(Proto& proto, const std::vector<float>& values) {
+void set_value(Proto& proto, const std::vector<float>& values) {
   proto.set_type(Proto::FLOATS);
   for (const float value : values) proto.add_floats(value);
 }
-void put(Proto& proto, const std::vector<std::string>& values) {
+void set_value(Proto& proto, const std::vector<std::string>& values) {
   proto.set_type(Proto::STRINGS);
   for (const std::string& value : values) proto.add_strings(value);
 }
-void put(Proto& proto, const tensor::Tensor& value) {
+void set_value(Proto& proto, const tensor::Tensor& value) {
   proto.set_type(Proto::TENSOR);
   *proto.mutable_t() = tensor_proto("", value);
 }
@@ -95,7 +95,8 @@ Result<void> put_node(const Node& node, int opset, ::onnx::FunctionProto& functi
     constant.add_output(inputs.back());
     auto& value = *constant.add_attribute();
     value.set_name("value");
-    put(value, tensor::Tensor::of<std::int64_t>({static_cast<std::int64_t>(axes.size())}, axes));
+    set_value(value,
+              tensor::Tensor::of<std::int64_t>({static_cast<std::int64_t>(axes.size())}, axes));
   }
   auto& made = *function.add_node();
   made.set_op_type(std::string(node.op->name));
@@ -105,7 +106,7 @@ Result<void> put_node(const Node& node, int opset, ::onnx::FunctionProto& functi
     if (lift.moves_axes && name == kAxes) continue;
     auto& attribute = *made.add_attribute();
     attribute.set_name(name);
-    std::visit([&](const auto& one) { put(attribute, one); }, value);
+    std::visit([&](const auto& one) { set_value(attribute, one); }, value);
   }
   return {};
 }
@@ -169,7 +170,7 @@ void declare(::onnx::ValueInfoProto& info, const std::string& name,
 void set_integer(::onnx::NodeProto& node, const std::string& name, std::int64_t value) {
   auto& attribute = *node.add_attribute();
   attribute.set_name(name);
-  put(attribute, value);
+  set_value(attribute, value);
 }
 
 }  // namespace commensal::train

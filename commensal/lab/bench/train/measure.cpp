@@ -6,6 +6,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/session.hpp>
 #include <commensal/compute/train/step.hpp>
+#include <commensal/compute/train/weights.hpp>
 #include <commensal/lab/bench/runtime/channel.hpp>
 #include <commensal/lab/bench/statistics.hpp>
 #include <commensal/lab/bench/train/train_bench.hpp>
