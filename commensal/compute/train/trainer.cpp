@@ -221,6 +221,8 @@ Result<void> Trainer::take(Checkpoint state) {
   }
   COMMENSAL_TRY(check_finite(state));
   state.training = state_.training;
+  state.held_out = std::move(state_.held_out);
+  std::erase_if(state.held_out, [&](const auto& one) { return one.step > state.step; });
   state_ = std::move(state);
   return {};
 }
