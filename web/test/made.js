@@ -13,15 +13,16 @@ export const PROVIDER_KEY = new Uint8Array(32).fill(7);
 export const GATEWAY_KEY = new Uint8Array(32).fill(9);
 
 const bytes = (count, value = 0) => new Uint8Array(count).fill(value);
-const list = (items) => joined(u32(items.length), ...items);
+const glued = (...parts) => joined(parts);
+const list = (items) => glued(u32(items.length), ...items);
 const text = (value) => {
   const utf8 = new TextEncoder().encode(value);
-  return joined(u32(utf8.length), utf8);
+  return glued(u32(utf8.length), utf8);
 };
 
 export function sign(key, digest) {
   const signed = secp256k1.sign(digest, key, { lowS: true });
-  return joined(signed.toCompactRawBytes(), Uint8Array.of(27 + signed.recovery));
+  return glued(signed.toCompactRawBytes(), Uint8Array.of(27 + signed.recovery));
 }
 
 export function addressOf(key) {
@@ -36,11 +37,11 @@ export function makeJob(fields) {
     provider: addressOf(PROVIDER_KEY), noise: 0, exponent: 0, noiseAnchor: bytes(32), states: 0,
     feeds: [], ...fields,
   };
-  const encoding = joined(
+  const encoding = glued(
     Uint8Array.of(1, 4, job.kind), job.graphRoot, job.weightRoot, u32(job.numericsVersion),
     job.inputCommitment, u64(job.steps), job.client, job.provider, bytes(16), bytes(32), list([]),
     Uint8Array.of(job.noise, job.exponent), job.noiseAnchor, Uint8Array.of(job.states),
-    list(job.feeds.map(({ output, input }) => joined(u32(output), u32(input)))),
+    list(job.feeds.map(({ output, input }) => glued(u32(output), u32(input)))),
     Uint8Array.of(0), list([]), u64(0), bytes(32),
   );
   return readJob(new Reader(encoding, "job"));
@@ -61,7 +62,7 @@ function batchSignature(key, role, body, count) {
   const leaves = Array.from({ length: count }, (_, i) =>
     leafHash(i === count - 1 ? body : bytes(20, i)));
   const signature = sign(key, batchDigest(role, merkleRoot(leaves), count));
-  return joined(
+  return glued(
     Uint8Array.of(3, 1), signature, u64(count - 1), u64(count), list(pathOf(count - 1, leaves)),
   );
 }
@@ -70,7 +71,7 @@ function batchSignature(key, role, body, count) {
 export function makeReceipt(job, step, commitment, { count = 3, provider = PROVIDER_KEY,
   gateway = GATEWAY_KEY } = {}) {
   const body = bodyOf({ job, step, commitment, round: 5n });
-  return joined(
+  return glued(
     Uint8Array.of(4, 4), job.encoding, u64(step), commitment, u64(5),
     batchSignature(provider, "provider", body, count),
     batchSignature(gateway, "client", body, count),
@@ -78,7 +79,7 @@ export function makeReceipt(job, step, commitment, { count = 3, provider = PROVI
 }
 
 function encodeTensor(tensor) {
-  return joined(
+  return glued(
     text(tensor.name), Uint8Array.of(tensor.number, tensor.shape.length), ...tensor.shape.map(u64),
     u64(tensor.elements.length), tensor.elements,
   );
@@ -86,10 +87,10 @@ function encodeTensor(tensor) {
 
 export function makeOpening({ job, step = 1n, noiseValue = bytes(32), inputSalt, inputs,
   before = null, saltBefore = bytes(32), outputsBefore = [], outputSalt, outputs }) {
-  return joined(
+  return glued(
     Uint8Array.of(1), job.encoding, u64(step), noiseValue, inputSalt,
     list(inputs.map(encodeTensor)),
-    before ? joined(Uint8Array.of(1), before) : Uint8Array.of(0), saltBefore,
+    before ? glued(Uint8Array.of(1), before) : Uint8Array.of(0), saltBefore,
     list(outputsBefore.map(encodeTensor)), outputSalt, list(outputs.map(encodeTensor)),
   );
 }

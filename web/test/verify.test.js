@@ -7,10 +7,10 @@ import { test } from "node:test";
 import { fromHex, toHex } from "../verify/bytes.js";
 import { NotValid, Reader, readJob } from "../verify/encoding.js";
 import { verifyReceipt } from "../verify/receipt.js";
-import { commitInput, commitStep, jobId, leafHash, merkleRoot, receiptId, rootOfPath }
-  from "../verify/roots.js";
+import { commitInput, commitStep, jobId, leafHash, merkleRoot, receiptId, rootOfPath,
+  tensorRoot } from "../verify/roots.js";
 import { addressText, batchDigest, recover } from "../verify/signatures.js";
-import { tensorOf, tensorOfOip, valuesOf } from "../verify/tensors.js";
+import { tensorOf, tensorOfJson, tensorOfOip, valuesOf } from "../verify/tensors.js";
 import { GATEWAY_KEY, addressOf, makeAnswer, makeOpening, makeReceipt, makeSecondStep }
   from "./made.js";
 
@@ -145,6 +145,16 @@ test("tensors that are none are refused", () => {
     assert.throws(() => tensorOf("x", 2, shape, new Uint8Array(1)), RangeError);
   }
   assert.throws(() => tensorOf("x", 99, [1], new Uint8Array(1)), /type 99/);
+});
+
+test("a tensor of many strings has a root", () => {
+  const count = 300_000; // more than a call takes as arguments
+  const data = Array(count).fill("a");
+  const texts = tensorOfJson({ name: "s", datatype: "BYTES", shape: [count], data });
+  const one = Uint8Array.of(1, 0, 0, 0, 97);
+  assert.deepEqual(texts.elements.subarray(-5), one);
+  assert.equal(texts.elements.length, count * one.length);
+  assert.equal(tensorRoot(texts).length, 32);
 });
 
 test("an answer holds", async () => {

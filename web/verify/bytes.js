@@ -17,7 +17,8 @@ export function equal(a, b) {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
-export function joined(...parts) {
+/** Of an array: of as many arguments there is no room on the stack. */
+export function joined(parts) {
   const made = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -122,7 +122,7 @@ function encodeTensors(tensors) {
       ...tensor.shape.map(u64), u64(tensor.elements.length), tensor.elements,
     ];
   });
-  return joined(u32(tensors.length), ...parts);
+  return joined([u32(tensors.length), ...parts]);
 }
 
 /**

@@ -13,7 +13,7 @@ const ONE = Uint8Array.of(1);
 const utf8 = (text) => new TextEncoder().encode(text);
 
 export function tagged(tag, ...parts) {
-  return sha256(joined(Uint8Array.of(tag.length), utf8(tag), ...parts));
+  return sha256(joined([Uint8Array.of(tag.length), utf8(tag), ...parts]));
 }
 
 export function leafHash(leaf) {
@@ -61,13 +61,13 @@ export function rootOfPath(leaf, index, count, path) {
 function protocolElements(tensor) {
   if (!isString(tensor)) return tensor.elements;
   const texts = stringsOf(tensor.elements, elementCount(tensor));
-  return joined(...texts.flatMap((text) => [u32(text.length), text]));
+  return joined(texts.flatMap((text) => [u32(text.length), text]));
 }
 
 export function tensorRoot(tensor) {
   const elements = protocolElements(tensor);
   const { number, shape } = tensor;
-  const header = joined(Uint8Array.of(number, shape.length), ...shape.map(u64));
+  const header = joined([Uint8Array.of(number, shape.length), ...shape.map(u64)]);
   const leaves = [];
   for (let at = 0; at < elements.length; at += LEAF_BYTES) {
     leaves.push(leafHash(elements.subarray(at, at + LEAF_BYTES)));
@@ -79,7 +79,7 @@ export function tensorRoot(tensor) {
 export function stateRoot(tensors) {
   const leaves = tensors.map((tensor) => {
     const name = utf8(tensor.name);
-    return leafHash(joined(u32(name.length), name, tensorRoot(tensor)));
+    return leafHash(joined([u32(name.length), name, tensorRoot(tensor)]));
   });
   return tagged("commensal/state/v1", u64(leaves.length), merkleRoot(leaves));
 }
@@ -91,7 +91,7 @@ export function jobId(job) {
 /** What both sign of a step. */
 export function bodyOf(receipt) {
   const { job, step, commitment, round } = receipt;
-  return joined(Uint8Array.of(2, 2), jobId(job), u64(step), commitment, u64(round));
+  return joined([Uint8Array.of(2, 2), jobId(job), u64(step), commitment, u64(round)]);
 }
 
 export function receiptId(receipt) {

@@ -40,7 +40,7 @@ export function addressText(address) {
 }
 
 function structHash(kind, ...words) {
-  return keccak256(joined(keccak256(utf8(kind)), ...words));
+  return keccak256(joined([keccak256(utf8(kind)), ...words]));
 }
 
 /** What is signed of a batch of receipts: ReceiptBatch of EIP-712. */
@@ -53,5 +53,5 @@ export function batchDigest(role, root, count, chainId = 0) {
     "ReceiptBatch(string role,bytes32 root,uint64 count)",
     keccak256(utf8(role)), root, u256(count),
   );
-  return keccak256(joined(Uint8Array.of(0x19, 1), domain, message));
+  return keccak256(joined([Uint8Array.of(0x19, 1), domain, message]));
 }

@@ -83,7 +83,7 @@ export function tensorOfJson({ name, datatype, shape, data }) {
   const dtype = BY_OIP.get(datatype);
   if (dtype && !dtype.array) {
     const texts = data.map((text) => new TextEncoder().encode(text));
-    return tensorOf(name, dtype.number, shape, joined(...texts.flatMap((t) => [lengthOf(t), t])));
+    return tensorOf(name, dtype.number, shape, joined(texts.flatMap((t) => [lengthOf(t), t])));
   }
   if (!dtype || !JSON_TYPES.has(datatype))
     throw new RangeError(`JSON has no exact form of ${datatype}`);
