@@ -48,6 +48,24 @@ test("what cannot be compared is called unknown, not right", async () => {
   assert.match(one.detail, /'y' was not compared: .*2\^53/);
 });
 
+test("a provider is not blamed for numbers that JSON has no form of", async () => {
+  for (const [datatype, number, array] of [["FP32", 1, Float32Array], ["FP64", 11, Float64Array]]) {
+    const elements = new Uint8Array(array.of(NaN, Infinity, 1).buffer);
+    const { receipt, opening } = makeAnswer({
+      inputs: [tensorOfJson(INPUT)], outputs: [tensorOf("y", number, [3], elements)],
+    });
+    const asked = makeAsked();
+    // What the gateway writes of them.
+    asked.keep(MODEL, [INPUT], answerOf("a", [json("y", datatype, [3], [null, null, 1])]));
+    const found = await verifyReceipt({ receipt, opening, ...asked.of("a") });
+    assert.deepEqual(failed(found), []);
+    assert.equal(found.holds, false);
+    const [one] = found.checks.filter((check) => check.name === "answered");
+    assert.equal(one.ok, null);
+    assert.match(one.detail, /'y' was not compared: JSON has no form of what is not finite/);
+  }
+});
+
 test("the last few are kept, and nothing is known of others", () => {
   const asked = makeAsked();
   assert.equal(asked.of("a"), null);
@@ -74,6 +92,11 @@ test("tensors of JSON have the bytes that are signed", () => {
     ["FP32", [3], [1]],
     ["NONE", [1], [1]],
     ["INT32", [1], [0.5]],
+    ["INT64", [1], [null]],
+    ["FP32", [1], [null]],
+    ["FP32", [1], ["1"]],
+    ["FP64", [2], [1, NaN]],
+    ["BOOL", [1], [null]],
   ]) {
     assert.throws(() => bytes(...bad), RangeError, bad[0]);
   }

@@ -77,7 +77,7 @@ export function tensorOfOip(name, datatype, shape, elements) {
 
 /**
  * The same of an input or output as JSON has it: {name, datatype, shape, data}. Throws RangeError
- * for numbers that JSON has rounded.
+ * for numbers that JSON has rounded, or has null in the place of.
  */
 export function tensorOfJson({ name, datatype, shape, data }) {
   const dtype = BY_OIP.get(datatype);
@@ -90,6 +90,10 @@ export function tensorOfJson({ name, datatype, shape, data }) {
   const isWhole = datatype.includes("INT");
   if (isWhole && !data.every(Number.isSafeInteger))
     throw new RangeError("it has numbers beyond 2^53, which a browser rounds");
+  // The gateway writes null for these; Number(null) is 0.
+  if (datatype.startsWith("FP") && !data.every(Number.isFinite))
+    throw new RangeError("JSON has no form of what is not finite");
+  if (datatype === "BOOL" && data.includes(null)) throw new RangeError("null is no BOOL");
   const isWide = dtype.array === BigInt64Array || dtype.array === BigUint64Array;
   const values = dtype.array.from(data, isWide ? BigInt : Number);
   return tensorOf(name, dtype.number, shape, new Uint8Array(values.buffer));
