@@ -24,7 +24,8 @@ export function makeAsked() {
       const { commensal_receipt: id, commensal_provider: provider } = answer.parameters ?? {};
       if (!id) return;
       kept.delete(id);
-      kept.set(id, { model, inputs, outputs: answer.outputs, provider });
+      const sent = JSON.parse(JSON.stringify(inputs)); // which has no -0: it was sent as 0
+      kept.set(id, { model, inputs: sent, outputs: answer.outputs, provider });
       if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value);
     },
 

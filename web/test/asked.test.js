@@ -48,6 +48,16 @@ test("what cannot be compared is called unknown, not right", async () => {
   assert.match(one.detail, /'y' was not compared: .*2\^53/);
 });
 
+test("what was asked is what JSON made of it", async () => {
+  const zero = makeAnswer({
+    inputs: [tensorOfJson(json("x", "FP32", [1], [0]))], outputs: [tensorOfJson(OUTPUT)],
+  });
+  const asked = makeAsked();
+  asked.keep(MODEL, [json("x", "FP32", [1], [-0])], answerOf("a")); // sent as 0
+  const found = await verifyReceipt({ ...zero, ...asked.of("a") });
+  assert.deepEqual(failed(found), []);
+});
+
 test("a provider is not blamed for numbers that JSON has no form of", async () => {
   for (const [datatype, number, array] of [["FP32", 1, Float32Array], ["FP64", 11, Float64Array]]) {
     const elements = new Uint8Array(array.of(NaN, Infinity, 1).buffer);
