@@ -13,7 +13,7 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 /** What each look at the providers adds: answers a second since the last one, and what waits. */
 function useHistory(providers) {
-  const kept = useRef({ at: [], rate: {}, queued: {}, host: {}, last: null });
+  const kept = useRef({ at: [], rate: {}, queued: {}, last: null });
   useEffect(() => {
     if (!providers) return;
     const history = kept.current;
@@ -27,13 +27,12 @@ function useHistory(providers) {
       for (const [name, value] of [
         ["rate", rate],
         ["queued", one.queued],
-        ["host", one.host?.reference > 0 ? one.host.rate / one.host.reference : null],
       ]) {
         const line = (history[name][one.address] ??= Array(history.at.length - 1).fill(null));
         line.push(value);
       }
     }
-    for (const name of ["rate", "queued", "host"]) {
+    for (const name of ["rate", "queued"]) {
       for (const line of Object.values(history[name])) {
         while (line.length < history.at.length) line.push(null);
         if (line.length > POINTS_MAX) line.shift();
@@ -154,7 +153,6 @@ export default function Providers() {
   const names = Object.fromEntries(
     (found.data ?? []).map((one) => [one.address, one.name || one.address.slice(0, 8)]),
   );
-  const hasHost = found.data?.some((one) => one.host?.reference > 0);
   return (
     <>
       <h1>Providers</h1>
@@ -170,17 +168,6 @@ export default function Providers() {
                 ["state", (row) => row.state],
                 ["answers", (row) => number(row.served), true],
                 ["waiting", (row) => number(row.queued), true],
-                ...(hasHost
-                  ? [
-                      [
-                        "host keeps",
-                        (row) =>
-                          row.host?.reference > 0
-                            ? percent(row.host.rate / row.host.reference)
-                            : "",
-                      ],
-                    ]
-                  : []),
                 ["audited", (row) => percent(row.audit_probability), true],
                 ["stake", (row) => amount(row.stake), true],
                 [
@@ -211,19 +198,10 @@ export default function Providers() {
               lines={history.queued}
               names={names}
             />
-            {hasHost ? (
-              <Chart
-                title="host's rate against its reference"
-                history={history}
-                lines={history.host}
-                names={names}
-              />
-            ) : (
-              <p class="quiet">
-                A host's own rate stays on its machine: there <code>commensal provider</code> writes
-                it beside the guest's.
-              </p>
-            )}
+            <p class="quiet">
+              A host's own rate stays on its machine: there <code>commensal provider</code> writes it
+              beside the guest's.
+            </p>
           </>
         )}
       </Answer>
