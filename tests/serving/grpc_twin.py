@@ -8,6 +8,7 @@ Prints a line for each example that passes and ends with status 1 at the first t
 Debian's python3-grpcio, python3-protobuf and python3-numpy. Models: those of models/triton, as
 OWNER/simple and so on.
 """
+import asyncio
 import os
 import sys
 import threading
@@ -187,6 +188,14 @@ def stream(stub):
     assert i == 7
 
 
+def reuse(stub):
+    """One request, sent again with other elements, as reuse_infer_objects_client has it."""
+    request = request_of("simple", A, B)
+    for first in (A, A + 1, B):
+        request.raw_input_contents[0] = raw_of(first, "INT32")
+        check(stub.ModelInfer(request, metadata=METADATA), first, B)
+
+
 def custom_args(stub):
     """Other options of a channel, as simple_grpc_custom_args_client and _keepalive_client have."""
     options = [("grpc.max_send_message_length", 2**31 - 1),
@@ -281,6 +290,21 @@ def sequences(stub):
            lambda: stub.ModelInfer(sequence_of(1, 0, True, True), metadata=METADATA))
 
 
+def aio(_):
+    """As simple_grpc_aio_infer_client and simple_grpc_aio_sequence_stream_infer_client."""
+    async def ask():
+        async with grpc.aio.insecure_channel(ADDRESS) as channel:
+            stub = service.GRPCInferenceServiceStub(channel)
+            metadata = tuple(METADATA)
+            check(await stub.ModelInfer(request_of("simple", A, B), metadata=metadata), A, B)
+            requests = iter([sequence_of(i, 1001, i == 0, i == 4) for i in range(5)])
+            streamed = stub.ModelStreamInfer(requests, metadata=metadata)
+            got = [values_of(said.infer_response.raw_output_contents[0], "INT32")[0]
+                   async for said in streamed]
+            assert got == [1, 1, 2, 3, 4], got
+    asyncio.run(ask())
+
+
 def shared_memory(stub):
     key = f"/commensal-twin-{os.getpid()}"
     path = "/dev/shm" + key
@@ -363,8 +387,8 @@ def main():
         stub = service.GRPCInferenceServiceStub(channel)
         for example in (health, infer, async_infer, explicit_int_content, explicit_int8_content,
                         explicit_byte_content, string_infer, image_client, memory_growth,
-                        custom_args, stream, threads, health_metadata, statistics, settings,
-                        sequences, shared_memory, model_control):
+                        reuse, custom_args, stream, threads, health_metadata, statistics, settings,
+                        sequences, aio, shared_memory, model_control):
             example(stub)
             print(f"{example.__name__}: passed", flush=True)
 
