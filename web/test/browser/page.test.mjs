@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page in a browser, before a gateway and a provider: scripts/test-page.
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { violations } from "./axe.mjs";
+import { RIGHT, check } from "./check.mjs";
 import { System, askDigits, launch, open, shoot } from "./system.mjs";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FIRST_BYTES_MAX = 100_000;
 
 const system = new System();
@@ -19,19 +18,6 @@ after(async () => {
   await browser?.close();
   system.close();
 });
-
-async function violations(page) {
-  // Through the debugger's door: the page's own policy lets no such script in.
-  const session = await page.context().newCDPSession(page);
-  await session.send("Runtime.evaluate", { expression: AXE });
-  const { result } = await session.send("Runtime.evaluate", {
-    awaitPromise: true,
-    returnByValue: true,
-    expression:
-      "axe.run().then((found) => found.violations.map((one) => one.id + ': ' + one.nodes.map((node) => node.html.slice(0, 120)).join(' | ')))",
-  });
-  return result.value;
-}
 
 test("the first load is small", async () => {
   const tab = await open(browser, system);
@@ -62,6 +48,9 @@ for (const colorScheme of ["light", "dark"]) {
     test(`every view, ${colorScheme}, ${name}: no complaints, no rule of accessibility broken`, async () => {
       const tab = await open(browser, system, { token: system.operator, colorScheme, viewport });
       const receipt = await askDigits(system, tab.page);
+      assert.deepEqual(await violations(tab.page), [], "an answer");
+      assert.match((await check(tab.page, receipt)).verdict, RIGHT);
+      assert.deepEqual(await violations(tab.page), [], "a receipt that was checked");
       for (const place of [
         "#/models",
         "#/models/alice/digits",

@@ -6,9 +6,9 @@ import { fromHex, toHex } from "../../verify/bytes.js";
 import { decodeOpening, decodeReceipt } from "../../verify/encoding.js";
 import { receiptId } from "../../verify/roots.js";
 import { makeAnswer } from "../made.js";
+import { violations } from "./axe.mjs";
 import { RIGHT, SAME_BITS, WRONG, check, computeAgain } from "./check.mjs";
 import { HAS_JUDGE, System, THREE, askDigits, launch, open, shoot } from "./system.mjs";
-
 
 const system = new System();
 let browser;
@@ -64,6 +64,7 @@ test("the digit network reads a three, and its answer is checked and computed ag
   const again = await computeAgain(tab.page, receipt);
   if (HAS_JUDGE) assert.match(again, SAME_BITS);
   else assert.match(again, /^Not checked: this build of the page has no judge, which computes/);
+  assert.deepEqual(await violations(tab.page), [], "an answer that was computed again");
   assert.deepEqual(tab.faults, []);
   await tab.close();
 });
@@ -86,6 +87,7 @@ test("an opening that was changed is found out, one that did not come is no frau
   });
   assert.match((await check(tab.page, receipt)).verdict, WRONG);
   assert.equal(await tab.page.locator(".notice.good").count(), 0);
+  assert.deepEqual(await violations(tab.page), [], "a receipt that does not fit");
   assert.deepEqual(faultsOf(tab, "500"), []);
   await tab.close();
 });
@@ -225,6 +227,10 @@ test("a dispute goes down to hashes, node, element and operation", async () => {
     assert.ok(said.includes(part), `${part} in ${said}`);
   assert.match(await folded.last().innerText(), /not yours to see/);
   await shoot(tab.page, "page-dispute");
+  for (const colorScheme of ["light", "dark"]) {
+    await tab.page.emulateMedia({ colorScheme });
+    assert.deepEqual(await violations(tab.page), [], `a dispute, ${colorScheme}`);
+  }
   assert.deepEqual(tab.faults, []);
   await tab.close();
 });
