@@ -56,21 +56,32 @@ def default_token_file() -> Path:
     return (Path(config) if config else Path.home() / ".config") / "commensal" / "token"
 
 
+def _one_word(text: str, source: str) -> str:
+    """A token as it goes into a header; a file's end of line is none of it. What is refused is not
+    shown: it is a secret."""
+    token = text.strip()
+    if not all("!" <= c <= "~" for c in token):
+        raise TokenRejected("a token is one word: no spaces, no line breaks within (from "
+                            f"{source})")
+    return token
+
+
 def find_token(token: str | None) -> tuple[str, str]:
     """The token and where it is from: the argument, else $COMMENSAL_TOKEN, else the token's file.
     Both empty where there is none."""
     if token is not None:
-        return token, "login(token=...)"
+        return _one_word(token, "login(token=...)"), "login(token=...)"
     if found := os.environ.get("COMMENSAL_TOKEN"):
-        return found, "$COMMENSAL_TOKEN"
+        return _one_word(found, "$COMMENSAL_TOKEN"), "$COMMENSAL_TOKEN"
     file = default_token_file()
     if not file.exists():
         return "", ""
     try:
         with file.open("rb") as opened:
-            text = opened.read(_TOKEN_BYTES_MAX).decode().rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
+            data = opened.read(_TOKEN_BYTES_MAX)
+    except OSError as error:
         raise TokenRejected(f"'{file}': {error}; expected a file with a token") from None
+    text = _one_word(data.decode("latin-1"), f"'{file}'")
     if not text:
         raise TokenRejected(f"'{file}': the file is empty, expected a token")
     return text, f"'{file}'"

@@ -77,6 +77,22 @@ class Refusals(unittest.TestCase):
         self.addCleanup(self.client.close)
         self.model = self.client.model("a/m")
 
+    def test_the_line_break_of_a_token_s_file_is_none_of_the_token(self):
+        with commensal.client.login(self.url, "  t\r\n") as client:
+            self.assertEqual(client.account, "a")
+
+    def test_a_token_that_is_no_word_is_refused_and_not_shown(self):
+        for token in ("sec\nret", "sec ret", "sec\0ret", "sec\x7fret", "s\u00e9cret"):
+            with self.assertRaises(commensal.TokenRejected) as caught:
+                commensal.client.login(self.url, token)
+            self.assertIn("one word", str(caught.exception))
+            self.assertIn("login(token=...)", str(caught.exception))
+            self.assertNotIn("ret", str(caught.exception))
+        environment = {"COMMENSAL_TOKEN": "sec\nret"}
+        with mock.patch.dict("os.environ", environment):
+            with self.assertRaisesRegex(commensal.TokenRejected, "COMMENSAL_TOKEN"):
+                commensal.client.login(self.url)
+
     def infer(self, *answers):
         Stub.answers = list(answers)
         return self.model.infer([1, 2])
