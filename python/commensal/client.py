@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -204,7 +205,9 @@ class Client:
         return found
 
     def model(self, name: str, version: int | None = None) -> Model:
-        """By OWNER/MODEL or, of one's own, MODEL. Raises UnknownModel, which names similar ones."""
+        """By OWNER/MODEL[:VERSION] or, of one's own, MODEL[:VERSION]. Raises UnknownModel, which
+        names similar ones."""
+        name, version = _of_version(name, version)
         full = self._full_name(name)
         target = f"models/{quote(full)}"
         try:
@@ -325,6 +328,20 @@ class Client:
         expected = Expected(provider, model._roots, tuple(tensors), tuple(outputs))
         receipt = Receipt(id, lambda what: self._fetch(id, what), expected)
         return Answer(model, outputs, provider, receipt, placed_by)
+
+
+def _of_version(name: str, version: int | None) -> tuple[str, int | None]:
+    """A name with ':' and a number behind it, apart."""
+    found = re.fullmatch(r"(.*):([0-9]+)", name, re.DOTALL)
+    if not found:
+        return name, version
+    said = int(found[2]) if len(found[2]) <= 10 else 0
+    if not 0 < said <= 0xFFFFFFFF:
+        raise RequestRefused(f"'{one_line(name)}': a version is a number from 1 to {0xFFFFFFFF}")
+    if version not in (None, said):
+        raise RequestRefused(f"'{one_line(name)}' and version={version} name two versions: give "
+                             "one of them")
+    return found[1], said
 
 
 def _read_answer(response: Response) -> tuple[dict[str, Any], list[Tensor]]:

@@ -7,6 +7,7 @@
 namespace commensal::e2e {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -72,6 +73,23 @@ TEST_F(Hub, AModelIsPushedWithItsCardFoundAndAskedByName) {
   start_gateway();
   EXPECT_GE(ask_json({"explore"}, alice_)["models"][0]["served"], 4);
   EXPECT_THAT(ask({"models", "alice/digits", "--card"}, alice_), HasSubstr("# Handwritten"));
+}
+
+TEST_F(Hub, AVersionIsNamedBehindAColon) {
+  ask({"push", kModel}, alice_);
+  ask({"push", kSource + "/models/letters/letters.onnx", "digits"}, alice_);
+  EXPECT_EQ(ask_json({"infer", "alice/digits:1", kThree}, alice_)["version"], 1);
+  EXPECT_EQ(ask_json({"infer", "digits:1", "--version", "1", kThree}, alice_)["version"], 1);
+  EXPECT_EQ(ask_json({"models", "alice/digits:1"}, "")["version"], 1);
+  EXPECT_EQ(ask_json({"models", "alice/digits"}, "")["version"], 2);
+  EXPECT_THAT(complaint({"infer", "digits:1", "--version", "2", kThree}, alice_),
+              HasSubstr("name two versions"));
+  EXPECT_THAT(complaint({"models", "digits:1", "--delete"}, alice_),
+              HasSubstr("is one version, and what is asked for is of all: expected 'digits'"));
+  EXPECT_THAT(complaint({"infer", "alice/digits:9", kThree}, alice_),
+              AllOf(HasSubstr("unknown model"), HasSubstr("version 9"), Not(HasSubstr("mean"))));
+  EXPECT_THAT(complaint({"infer", "alice/digist", kThree}, alice_),
+              HasSubstr("did you mean alice/digits?"));
 }
 
 // It is wider than the model's: the card says what becomes of it, and that grey is made of colour.

@@ -231,6 +231,16 @@ class Errors(WithSystem):
             commensal.model("a/b/c")
         with self.expect(commensal.UnknownModel, "version"):
             commensal.model("digits", 99)
+        for name in ("digits:1", "alice/digits:1"):
+            self.assertEqual((commensal.model(name).version, commensal.model(name, 1).name),
+                             (1, "alice/digits"))
+        with self.expect(commensal.RequestRefused, "name two versions"):
+            commensal.model("digits:1", 2)
+        for name in ("digits:0", "digits:4294967296", "digits:" + "9" * 5000):
+            with self.expect(commensal.RequestRefused, "a number from 1 to 4294967295"):
+                commensal.model(name)
+        with self.expect(commensal.UnknownModel, "version 99"):
+            commensal.model("digits:99")
         with self.expect(commensal.NotFound):
             self.client.receipt("0" * 64).verify()
 

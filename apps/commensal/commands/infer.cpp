@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <apps/commensal/card_rules.hpp>
 #include <apps/commensal/connection.hpp>
+#include <apps/commensal/model_name.hpp>
 #include <apps/commensal/picture_options.hpp>
 #include <apps/commensal/privacy_options.hpp>
 #include <apps/commensal/waiting.hpp>
@@ -87,7 +88,7 @@ Result<void> go_by_card(client::Client& client, const std::string& name, InferAr
 Result<client::Answer> ask(InferArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(const std::string name, full_model_name(client, options.model));
-  COMMENSAL_ASSIGN(const client::ModelInfo model, client.model(name, options.version));
+  COMMENSAL_ASSIGN(const client::ModelInfo model, look_up(client, {name, options.version}));
   COMMENSAL_TRY(check_labels(model, options.reading));
   graph::Graph wanted = ports_graph(model);
   COMMENSAL_TRY(go_by_card(client, name, options, wanted));
@@ -113,6 +114,9 @@ Result<void> check_uses(InferArguments& options) {
 }
 
 Result<int> infer(InferArguments& options) {
+  COMMENSAL_ASSIGN(const ModelName named, read_model_name(options.model, options.version));
+  options.model = named.model;
+  options.version = named.version;
   COMMENSAL_TRY(check_uses(options));
   COMMENSAL_ASSIGN(const client::Answer answer, ask(options));
   // It is paid for: whatever cannot be done with it, it is shown.
@@ -148,7 +152,8 @@ Result<int> infer(InferArguments& options) {
 
 Run declare_infer(CLI::App& app) {
   const auto options = std::make_shared<InferArguments>();
-  app.add_option("model", options->model, "[OWNER/]MODEL; without OWNER, one's own")->required();
+  app.add_option("model", options->model, "[OWNER/]MODEL[:VERSION]; without OWNER, one's own")
+      ->required();
   app.add_option("files", options->files, "As --input: a picture, for example");
   app.add_option("--version", options->version, "Of the model; 0: the newest")
       ->capture_default_str();

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <apps/commensal/connection.hpp>
+#include <apps/commensal/model_name.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/progress.hpp>
 #include <apps/common/terminal.hpp>
@@ -158,7 +159,7 @@ Result<int> share(client::Client& client, const std::string& name, const ModelsA
 Result<int> show_card(client::Client& client, const std::string& name, bool json) {
   COMMENSAL_ASSIGN(const auto card, client.card(name));
   if (!card) {
-    COMMENSAL_TRY(client.model(name));
+    COMMENSAL_TRY(look_up(client, {name}));
     return core::fail(core::ErrorCode::kNotFound, "'{}' has no card", name);
   }
   fmt::print("{}\n", json ? card->json : for_terminal(card->source, true));
@@ -166,27 +167,44 @@ Result<int> show_card(client::Client& client, const std::string& name, bool json
 }
 
 /// As it is, or as it is with another list of providers.
-Result<client::ModelInfo> look_up_model(client::Client& client, const std::string& name,
+Result<client::ModelInfo> look_up_model(client::Client& client, const ModelName& named,
                                         const ModelsArguments& options) {
-  if (options.allowed.empty() && !options.allows_none) return client.model(name);
+  if (options.allowed.empty() && !options.allows_none) return look_up(client, named);
   std::vector<crypto::Address> providers;
   for (const std::string& text : options.allowed) {
     COMMENSAL_ASSIGN(const crypto::Address address, crypto::address_from_text(text));
     providers.push_back(address);
   }
-  return client.allow(name, providers);
+  return client.allow(named.model, providers);
+}
+
+/// The options that are of a model, not of one version.
+bool is_of_all_versions(const ModelsArguments& options) {
+  return options.is_removed || options.shows_card || options.shows_grants || options.allows_none ||
+         !options.allowed.empty() || !options.granted.empty() || !options.revoked.empty();
+}
+
+Result<ModelName> named_by(const ModelsArguments& options) {
+  COMMENSAL_ASSIGN(ModelName named, read_model_name(options.name));
+  if (named.version != 0 && is_of_all_versions(options))
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "'{}' is one version, and what is asked for is of all: expected '{}'",
+                      options.name, named.model);
+  return named;
 }
 
 Result<int> models(const ModelsArguments& options) {
+  COMMENSAL_ASSIGN(ModelName named, named_by(options));
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   if (options.shows_holders) return list_holders(client, options.json);
   if (options.name.empty()) return list(client, options.json);
-  COMMENSAL_ASSIGN(const std::string name, full_model_name(client, options.name));
+  COMMENSAL_ASSIGN(const std::string name, full_model_name(client, named.model));
+  named.model = name;
   if (options.is_removed) return remove_model(client, name, options.json);
   if (!options.granted.empty() || !options.revoked.empty() || options.shows_grants)
     return share(client, name, options);
   if (options.shows_card) return show_card(client, name, options.json);
-  COMMENSAL_ASSIGN(const client::ModelInfo model, look_up_model(client, name, options));
+  COMMENSAL_ASSIGN(const client::ModelInfo model, look_up_model(client, named, options));
   if (!options.save.empty()) {
     Progress progress("download");
     COMMENSAL_ASSIGN(
@@ -208,8 +226,8 @@ Result<int> models(const ModelsArguments& options) {
 
 Run declare_models(CLI::App& app) {
   const auto options = std::make_shared<ModelsArguments>();
-  auto* name =
-      app.add_option("name", options->name, "[OWNER/]MODEL: show this one (default: list)");
+  auto* name = app.add_option("name", options->name,
+                              "[OWNER/]MODEL[:VERSION]: show this one (default: list)");
   app.add_option("--save", options->save, "Download the model into this file")->needs(name);
   auto* removed = app.add_flag("--delete", options->is_removed,
                                "Remove all versions; their files go once nothing past needs them");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <apps/commensal/connection.hpp>
+#include <apps/commensal/model_name.hpp>
 #include <apps/commensal/privacy_options.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/feeds.hpp>
@@ -120,9 +121,10 @@ Result<void> save(const RolloutJob& job, client::Client& client, const client::R
 // Once it has begun, goes on asking while the gateway is away.
 Result<int> run(const RolloutArguments& options) {
   const RolloutJob& job = options.job;
+  COMMENSAL_ASSIGN(ModelName named, read_model_name(job.model));
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
-  COMMENSAL_ASSIGN(const std::string name, full_model_name(client, job.model));
-  COMMENSAL_ASSIGN(const auto model, client.model(name));
+  COMMENSAL_ASSIGN(named.model, full_model_name(client, named.model));
+  COMMENSAL_ASSIGN(const auto model, look_up(client, named));
   COMMENSAL_ASSIGN(const auto order, order_for(options, model));
   COMMENSAL_ASSIGN(auto begun, client.start_rollout(order));
   if (begun.audit_probability > order.audit_probability) {
@@ -144,7 +146,7 @@ Result<int> run(const RolloutArguments& options) {
 
 Run declare_rollout(CLI::App& app) {
   const auto options = std::make_shared<RolloutArguments>();
-  options->job.declare(app, "MODEL or OWNER/MODEL, as it was pushed");
+  options->job.declare(app, "[OWNER/]MODEL[:VERSION], as it was pushed");
   options->connection.declare(app);
   app.add_option("--key", options->key, "A name for this rollout; the same again goes on with it");
   declare_privacy_class(app, options->privacy_class);
