@@ -79,6 +79,8 @@ export function makeApi(
     session.gone(false);
     if (response.ok) return response;
     const error = await errorOf(response);
+    // What the gateway says is for those who write HTTP by hand: which header to send.
+    if (response.status === 401 && !token) error.message = "this needs a token: type yours above";
     if (response.status === 401 && token && token === session.token()) session.expired();
     error.retryAfter = Number(response.headers.get("Retry-After")) || 0;
     throw error;

@@ -39,6 +39,7 @@ function SignIn({ label, onDone }) {
       <label>
         {label}{" "}
         <input
+          id="token"
           type="password"
           autocomplete="off"
           spellcheck={false}

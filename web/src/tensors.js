@@ -72,6 +72,14 @@ export function typedInput({ name, datatype, shape }, text) {
   }
 }
 
+/** An input of what a form has for it: a picture's tensor, or what was typed. */
+export function inputOf(port, { text, picture, isRefused }) {
+  if (picture) return picture;
+  if (isRefused && text.trim() === "")
+    throw new Error(`${port.name}: choose another picture, or type its numbers`);
+  return typedInput(port, text);
+}
+
 /** Shares of 1. */
 export function softmax(values) {
   const most = values.reduce((a, b) => Math.max(a, b), -Infinity);

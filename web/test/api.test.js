@@ -77,6 +77,16 @@ test("a token that no header can carry is said to be none, and not sent", async 
   }
 });
 
+test("who has no token is told to type one, in words of the page", async () => {
+  const refusal = { error: 'a token is needed: send the header "Authorization: Bearer TOKEN"' };
+  const { api, seen } = scene([json({ ...refusal, code: "unauthenticated" }, 401)], "");
+  await assert.rejects(api.post("/x", { json: {} }), (error) => {
+    assert.equal(error.message, "this needs a token: type yours above");
+    return error.status === 401 && error.code === "unauthenticated";
+  });
+  assert.equal(seen.expired, 0);
+});
+
 test("an error that is no JSON still has a line", async () => {
   const { api } = scene([new Response("<html>", { status: 502 })]);
   await assert.rejects(api.get("/x"), /answered 502/);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { sums } from "../src/metrics.js";
-import { best, shapeFor, softmax, typedInput } from "../src/tensors.js";
+import { best, inputOf, shapeFor, softmax, typedInput } from "../src/tensors.js";
 import { firstElements } from "../src/elements.js";
 import * as format from "../src/format.js";
 
@@ -45,6 +45,17 @@ test("what is typed becomes numbers, or a line that says what was expected", () 
     true,
     false,
   ]);
+});
+
+test("after a refused picture nothing has to be typed, but another may be chosen", () => {
+  const port = { name: "x", datatype: "FP32", shape: [2] };
+  assert.throws(() => inputOf(port, { text: "", picture: null }), /nothing is typed yet/);
+  assert.throws(
+    () => inputOf(port, { text: " ", picture: null, isRefused: true }),
+    /^Error: x: choose another picture, or type its numbers$/,
+  );
+  assert.deepEqual(inputOf(port, { text: "1 2", picture: null, isRefused: true }).data, [1, 2]);
+  assert.equal(inputOf(port, { text: "", picture: "made", isRefused: false }), "made");
 });
 
 test("the best by name, with shares where the card asks for them", () => {

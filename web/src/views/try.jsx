@@ -9,7 +9,7 @@ import { Problem, Table } from "../parts.jsx";
 import { pictureTensor, ruleOf } from "../picture.js";
 import { to } from "../route.js";
 import { api, useSession } from "../session.js";
-import { ROWS_MAX, best, typedInput } from "../tensors.js";
+import { ROWS_MAX, best, inputOf } from "../tensors.js";
 
 /** Whether a picture may fill this input. */
 function pictureRule(port, card) {
@@ -34,6 +34,7 @@ function Input({ port, card, value, onChange }) {
       const { picture, exact } = await decodePicture(file);
       const { shape: made, data } = pictureTensor(picture, rule);
       onChange({
+        isRefused: false,
         picture: { name: port.name, datatype: "FP32", shape: made, data: Array.from(data) },
       });
       fail(null);
@@ -45,7 +46,7 @@ function Input({ port, card, value, onChange }) {
         }`,
       );
     } catch (failed) {
-      onChange({ picture: null });
+      onChange({ picture: null, isRefused: true });
       say("");
       fail(failed);
     }
@@ -127,6 +128,9 @@ function Answered({ answer, card }) {
   );
 }
 
+/** Where a token is typed; it may only come with the next drawing of the page. */
+const toToken = () => setTimeout(() => document.getElementById("token")?.focus());
+
 export function Try({ model, card }) {
   const { token } = useSession();
   const [typed, type] = useState({});
@@ -136,15 +140,14 @@ export function Try({ model, card }) {
     event.preventDefault();
     set({ busy: true });
     try {
-      const inputs = model.inputs.map(
-        (port) => valueOf(port).picture ?? typedInput(port, valueOf(port).text),
-      );
+      const inputs = model.inputs.map((port) => inputOf(port, valueOf(port)));
       const path = `/v2/models/${modelPath(model.name)}/versions/${model.version}/infer`;
       const answer = await api.post(path, { json: { inputs } });
       asked.keep(model, inputs, answer);
       set({ answer });
     } catch (error) {
       set({ error });
+      if (error.status === 401) toToken();
     }
   };
   return (

@@ -245,6 +245,16 @@ test("a gateway that goes and comes again is one line meanwhile", async () => {
   await tab.close();
 });
 
+test("who asks without a token is told where to type one, and the caret is there", async () => {
+  const tab = await open(browser, system, { place: "#/models/alice/digits" });
+  const { page } = tab;
+  await page.locator("textarea").fill(Array(64).fill(0).join(" "));
+  await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByText("this needs a token: type yours above").waitFor();
+  await page.waitForFunction(() => document.activeElement?.id === "token");
+  await tab.close();
+});
+
 test("the token is kept in the tab alone", async () => {
   const tab = await open(browser, system);
   await tab.page.fill("header input", system.alice);
