@@ -131,6 +131,21 @@ TEST_F(Hub, WhatIsNoneIsAnsweredInOneLine) {
               HasSubstr("neither JPEG nor PNG nor PGM nor PPM"));
 }
 
+TEST_F(Hub, ACardThatSaysNothingIsTakenWithANote) {
+  const auto noted = [&](const std::string& card) {
+    const std::string log = folder_.at("noted");
+    std::filesystem::remove(log);
+    Process process(at_gateway({"push", kModel, "--card", card}, alice_), log);
+    int status = 0;
+    process.read_all(status);
+    EXPECT_EQ(status, 0);
+    return std::string(core::as_text(*core::read_file(log)));
+  };
+  EXPECT_THAT(noted(kThree), HasSubstr("three.pgm': the card says nothing of the model"));
+  EXPECT_THAT(noted(file("title.md", "---\ntitle: x\n---\n")), HasSubstr("says nothing"));
+  EXPECT_THAT(noted(kCard), Not(HasSubstr("says nothing")));
+}
+
 // Control characters are refused in front matter; elsewhere no terminal gets them.
 TEST_F(Hub, ACardMovesNoCursor) {
   const std::string sly = file("sly.md",

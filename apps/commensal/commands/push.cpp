@@ -69,6 +69,18 @@ std::vector<gateway::ModelPort> ports_of(const graph::Graph& graph,
   return ports;
 }
 
+/// Any text is a card: who sends a wrong file, or forgets the front matter, is told.
+void note_if_silent(const std::string& file, const gateway::ModelCard& card) {
+  const bool says_words = !card.license.empty() || !card.parent.empty() || !card.task.empty() ||
+                          !card.language.empty() || !card.modality.empty();
+  const bool says_rules = card.picture || card.output || card.example;
+  if (says_words || says_rules || !card.tags.empty() || !card.labels.empty()) return;
+  fmt::print(stderr,
+             "'{}': the card says nothing of the model: expected YAML between two lines '---' "
+             "before the text\n",
+             file);
+}
+
 /// The card, if one is named. Whether it is one, and fits the model, is looked at as the gateway
 /// does, before anything is sent: no version is to be served that its owner's card was meant for
 /// and does not fit.
@@ -85,6 +97,7 @@ Result<std::string> read_card(const PushArguments& options, core::ByteView model
   version.outputs = ports_of(**graph, (*graph)->outputs);
   const auto fits = gateway::fit_card(*card, version);
   if (!fits) return refused(options.card, fits.error());
+  note_if_silent(options.card, *card);
   return source;
 }
 

@@ -173,6 +173,7 @@ core::Result<CardExample> read_example(const YamlValue& value) {
 
 core::Result<void> read_ours(const YamlValue& value, ModelCard& card) {
   CardMembers ours(value, "commensal.");
+  ours.only({"modality", "labels", "picture", "output", "example"});
   card.modality = ours.choice("modality", {"image", "text", "audio", "tabular", "other"}, "");
   card.labels = ours.texts("labels", limits::kCardValuesMax);
   if (const YamlValue* const said = ours.find("picture")) {

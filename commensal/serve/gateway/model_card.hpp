@@ -54,7 +54,7 @@ struct ModelCard {
   std::string text;     // Markdown, which nobody has looked at: whoever shows it makes it harmless
 };
 
-/// Keys that are not known are passed over, but those of `picture`, `output` and `example`, where a
+/// Keys that are not known are passed over, but those of `commensal` and of the maps in it, where a
 /// slip of the pen would change answers. Pure; proportional to the file's length. Errors:
 /// kInvalidArgument (not UTF-8, control characters, no such front matter, a value that makes no
 /// sense), kResourceExhausted (limits::kCardBytesMax).

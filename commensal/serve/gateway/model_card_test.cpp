@@ -126,6 +126,9 @@ TEST(ModelCards, AreRefusedInOneLine) {
   EXPECT_THAT(why_not(std::string(65537, 'x')), HasSubstr("at most 65536"));
   EXPECT_THAT(why_not(with("  modality: smell\n")), HasSubstr("image, text, audio"));
   EXPECT_THAT(why_not(with("  picture: {sclae: 1}\n")), HasSubstr("unknown: expected input"));
+  EXPECT_THAT(why_not(with("  label: [a, b]\n")),
+              HasSubstr("the card's 'commensal.label': unknown: expected modality, labels"));
+  EXPECT_THAT(why_not("---\ncommensal: digits\n---\n"), HasSubstr("expected 'key: value'"));
   EXPECT_THAT(why_not(with("  picture: {scale: 0}\n")), HasSubstr("divided by so little"));
   EXPECT_THAT(why_not(with("  picture: {std: [1, 1, 1e-9]}\n")), HasSubstr("so little"));
   EXPECT_THAT(why_not(with("  picture: {mean: nan}\n")), HasSubstr("expected a number"));
