@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ._netpbm import decoded, is_netpbm
 from ._tensors import Array
 from .errors import WrongInput
 
+_NETPBM_BYTES_MAX = 1 << 30
 _RESIZES = ("refuse", "stretch", "crop", "pad")
 
 
@@ -38,12 +40,22 @@ class CardPicture:
     colour: str = ""  # RGB, BGR, gray; "": as many channels as the input has
 
 
+@dataclass(frozen=True)
+class Pixels:
+    """A picture that needed no PIL."""
+
+    planes: Array  # float32, channels first
+
+
 def is_picture(x: object) -> bool:
-    return any(c.__module__.startswith("PIL.") and c.__name__ == "Image" for c in type(x).__mro__)
+    return isinstance(x, Pixels) or any(
+        c.__module__.startswith("PIL.") and c.__name__ == "Image" for c in type(x).__mro__)
 
 
 def _pixels(image: Any) -> Array:
     """float32, channels first: 1 of grey, 3 of colour."""
+    if isinstance(image, Pixels):
+        return image.planes
     if image.mode == "1":
         image = image.convert("L")
     elif image.mode in ("P", "PA"):
@@ -123,6 +135,14 @@ def _per_channel(name: str, given: float | Sequence[float], channels: int) -> Ar
 
 def opened(path: str | os.PathLike[str]) -> Any:
     """The picture in a file."""
+    try:
+        with open(path, "rb") as file:
+            if is_netpbm(file.read(2)):
+                file.seek(0)
+                return Pixels(decoded(file.read(_NETPBM_BYTES_MAX)))
+    except (OSError, ValueError) as error:
+        raise WrongInput(f"'{os.fspath(path)}': no picture can be read from it "
+                         f"({getattr(error, 'strerror', None) or error})") from None
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:

@@ -5,6 +5,7 @@ import unittest
 
 import commensal
 import numpy as np
+from commensal import _netpbm
 from commensal._pictures import Picture, picture_tensor
 from test_client import WithSystem
 
@@ -43,6 +44,51 @@ class Rules(unittest.TestCase):
             with self.assertRaises(commensal.WrongInput) as caught:
                 picture_tensor(image, shape, "m", rule)
             self.assertIn(text, str(caught.exception))
+
+
+class Netpbm(unittest.TestCase):
+    def test_keeps_the_numbers_of_the_file(self):
+        cases = [(b"P2 2 2 16 0 1 #c\n15 16", [[[0, 1], [15, 16]]]),
+                 (b"P2#a b\n2\n1 # white\n16#w\n007\n8#end", [[[7, 8]]]),
+                 (b"P2 1 1 16 5x", [[[5]]]),
+                 (b"P5 2 1 100\n\x00\x64and more", [[[0, 100]]]),
+                 (b"P5 1 1 16#\x09", [[[9]]]),
+                 (b"P3 1 2 9 1 2 3 4 5 6", [[[1], [4]], [[2], [5]], [[3], [6]]]),
+                 (b"P6 1 1 255\n\x01\x02\xff", [[[1]], [[2]], [[255]]])]
+        for data, wanted in cases:
+            made = _netpbm.decoded(data)
+            self.assertEqual((made.dtype, made.tolist()), (np.float32, wanted), data)
+
+    def test_refuses_what_is_none(self):
+        cases = [(b"P2", "width"), (b"P2 2 2", "white"), (b"P2 2 2 0 1", "white"),
+                 (b"P5 2 2 256 1234", "white"), (b"P5 0 2 255\n", "0 x 2"),
+                 (b"P5 " + b"9" * 5000 + b" 2 255\n", "at most 16384 a side"),
+                 (b"P5 16384 16384 255\n", "67108864 pixels"), (b"P5 2 2 255\n123", "cut short"),
+                 (b"P2 2 1 16 1", "missing"), (b"P2 2 1 16 1x 2", "missing"),
+                 (b"P2 2 1 16 1_0 2", "missing"), (b"P2 1 1 16 -1", "missing"),
+                 (b"P2 1 1 16 17", "brighter"), (b"P5 1 1 16 \x11", "brighter"),
+                 (b"P2 1 1 16 " + b"9" * 5000, "brighter")]
+        for data, text in cases:
+            with self.assertRaisesRegex(ValueError, text, msg=data[:40]):
+                _netpbm.decoded(data)
+
+
+class NetpbmAnswers(WithSystem):
+    def test_are_those_of_the_command_line(self):
+        file = self.system.folder / "dim.pgm"
+        grey = " ".join(str(i % 17) for i in range(64))
+        colours = bytes(i % 100 for i in range(192))
+        for text in (f"P2 8 8 16 {grey}".encode(), b"P6 8 8 99\n" + colours,
+                     f"P2 8 8 255 {grey}".encode()):
+            file.write_bytes(text)
+            answer = self.model.infer(file, picture=Picture(convert=True))
+            self.system.run("infer", "digits", "--input", file, "--image-convert", "--output-dir",
+                            self.system.folder / "out", token=self.token)
+            wanted = np.load(self.system.folder / "out/logits.npy")
+            self.assertEqual(answer.output.tobytes(), wanted.tobytes(), text[:16])
+        file.write_bytes(b"P5 8 8 255\n")
+        with self.expect(commensal.WrongInput, "dim.pgm", "cut short"):
+            self.model.infer(file)
 
 
 @unittest.skipUnless(Image, "needs python3-pil")
