@@ -85,6 +85,21 @@ TEST_F(SignUp, WhoIsInvitedHasAnAnswerAMomentLater) {
   EXPECT_THAT(ask({"account", "log"}, token_file_), HasSubstr("invitation.create spring"));
 }
 
+TEST_F(SignUp, WhoIsInvitedHasTheCreditOfANewAccountUnlessTheInvitationSaysOtherwise) {
+  start();
+  const std::string usual = folder_.at("usual.code"), none = folder_.at("none.code");
+  ask({"account", "invite", "usual", "--save", usual}, token_file_);
+  ask({"account", "invite", "none", "--credit", "0", "--save", none}, token_file_);
+  const std::string made = folder_.at("made.token"), carol = folder_.at("carol.token"),
+                    dave = folder_.at("dave.token");
+  ask({"account", "create", "made", "--save", made}, token_file_);
+  ask({"account", "signup", "carol", "--code-file", usual, "--save", carol}, "");
+  ask({"account", "signup", "dave", "--code-file", none, "--save", dave}, "");
+  EXPECT_GT(credit(made).size(), 5u);
+  EXPECT_EQ(credit(carol), credit(made));
+  EXPECT_THAT(credit(dave), ::testing::AnyOf("", "0"));
+}
+
 TEST_F(SignUp, WhereItIsOpenNobodyNeedsAnInvitation) {
   start({"--open-signup", "24000"});
   const std::string dave = folder_.at("dave.token"), erin = folder_.at("erin.token");

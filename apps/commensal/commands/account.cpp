@@ -229,7 +229,8 @@ void declare_tokens(CLI::App& app, AccountArguments& options) {
       ->check(CLI::PositiveNumber);
   app.add_option("--uses", options.uses, "Accounts that an invitation may make")
       ->capture_default_str();
-  app.add_option("--credit", options.credit, "Test money that each of them gets (default: 0)");
+  app.add_option("--credit", options.credit,
+                 "Test money that each of them gets (default: as a new account does)");
   app.add_option("--code-file", options.code_file,
                  "The code of the invitation for signup (or $COMMENSAL_INVITATION); without one "
                  "where sign-up is open");

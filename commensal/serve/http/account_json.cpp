@@ -111,9 +111,11 @@ Result<gateway::TokenTerms> read_token_terms(core::ByteView body, std::int64_t n
   return terms;
 }
 
-Result<gateway::Invitation> read_invitation(core::ByteView body, std::int64_t now_ms) {
+Result<gateway::Invitation> read_invitation(core::ByteView body, std::int64_t now_ms,
+                                            const protocol::Amount& usual) {
   COMMENSAL_ASSIGN(const Json json, object_of(body, {"label", "uses", "expires_in_s", "credit"}));
   gateway::Invitation made;
+  made.credit = usual;
   COMMENSAL_ASSIGN(made.label, text_in(json, "label"));
   COMMENSAL_ASSIGN(made.expires_ms, expiry_in(json, now_ms));
   constexpr std::int64_t kUsesMax = 1'000'000;

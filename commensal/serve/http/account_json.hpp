@@ -14,9 +14,10 @@ namespace commensal::http {
 /// {"label", "scopes" (names; null or missing: all), "expires_in_s" (null or missing: never)}, the
 /// label needed. Error: kInvalidArgument.
 core::Result<gateway::TokenTerms> read_token_terms(core::ByteView body, std::int64_t now_ms);
-/// {"label", "uses" (1), "expires_in_s", "credit" (digits in quotes; "0")}, the label needed.
-/// Error: kInvalidArgument.
-core::Result<gateway::Invitation> read_invitation(core::ByteView body, std::int64_t now_ms);
+/// {"label", "uses" (1), "expires_in_s", "credit" (digits in quotes; null or missing: `usual`)},
+/// the label needed. Error: kInvalidArgument.
+core::Result<gateway::Invitation> read_invitation(core::ByteView body, std::int64_t now_ms,
+                                                  const protocol::Amount& usual);
 
 struct NewName {
   std::string name, role, code;

@@ -146,11 +146,19 @@ Response end_token(Gateway& gateway, const Call& call, Act& act) {
   return answer(ended());
 }
 
+/// Test money that a new account gets; nothing where none is granted. Who is invited gets the same,
+/// unless the invitation says otherwise.
+protocol::Amount usual_credit(const Gateway& gateway) {
+  const gateway::MoneyConfig& money = gateway.money();
+  const bool is_granted = money.test.is_granted && money.face_value != protocol::Amount();
+  return is_granted ? money.test.credit : protocol::Amount();
+}
+
 Response create_invitation(Gateway& gateway, const Call& call, Act& act) {
   act.what = "invitation.create";
   const auto made = [&]() -> Result<std::string> {
     COMMENSAL_ASSIGN(gateway::Invitation terms,
-                     read_invitation(call.body, gateway.clock().wall_ms()));
+                     read_invitation(call.body, gateway.clock().wall_ms(), usual_credit(gateway)));
     act.on = fmt::format("{} ({} uses, credit {})", terms.label, terms.uses_left,
                          protocol::to_text(terms.credit));
     COMMENSAL_ASSIGN(const std::string code, gateway.invite(terms));
