@@ -126,6 +126,10 @@ TEST_F(Hub, WhatIsNoneIsAnsweredInOneLine) {
   const std::string other = file("other.md", "Another text.\n");
   EXPECT_THAT(ask({"push", kModel, "--card", other}, alice_), HasSubstr("card    replaced\n"));
   EXPECT_EQ(ask_json({"push", kModel, "--card", kCard}, alice_)["card"], "replaced");
+  for (const char* name : {"my digits", "alice/my digits", "digits:2"})
+    EXPECT_THAT(complaint({"push", kModel, name}, alice_),
+                AllOf(HasSubstr(fmt::format("'{}': expected a name [OWNER/]MODEL", name)),
+                      Not(HasSubstr(kModel))));
   const std::string text = file("cat.jpg", "this is no picture");
   EXPECT_THAT(complaint({"infer", "alice/digits", text}, alice_),
               HasSubstr("neither JPEG nor PNG nor PGM nor PPM"));

@@ -172,8 +172,9 @@ TEST_F(Transport, WhoDialsTheOthersPortIsToldSo) {
   };
   start_gateway();
   const std::string at = "127.0.0.1:" + provider_port_;
-  EXPECT_THAT(consumer("http://" + at), HasSubstr(at + " is the gateway's port for providers, it "
-                                                       "seems: consumers use another (8080"));
+  EXPECT_THAT(consumer("http://" + at), HasSubstr(at + " is the gateway's port for providers or "
+                                                       "gRPC, it seems: consumers use another "
+                                                       "(8080"));
   gateway_->kill();
   start_secure_gateway();
   EXPECT_THAT(consumer("https://127.0.0.1:" + provider_port_),

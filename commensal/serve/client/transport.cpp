@@ -262,8 +262,8 @@ tl::unexpected<core::Error> Transport::State::explain_read(Error error, Error wr
                                                            bool is_silent) const {
   if (is_of_providers())
     return core::fail(ErrorCode::kDataLoss,
-                      "{}:{} is the gateway's port for providers, it seems: {}", url.host, url.port,
-                      kConsumersPort);
+                      "{}:{} is the gateway's port for providers or gRPC, it seems: {}", url.host,
+                      url.port, kConsumersPort);
   // A gateway that refuses early stops reading: why, it says in its answer, if that arrived.
   if (write_error) return tl::unexpected(lost(write_error, is_silent));
   if (error.category() == make_error_code(beast_http::error::bad_method).category() &&
