@@ -5,6 +5,7 @@
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/model_name.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/confirm.hpp>
 #include <apps/common/progress.hpp>
 #include <apps/common/terminal.hpp>
 #include <commensal/base/core/file.hpp>
@@ -22,6 +23,7 @@ struct ModelsArguments {
   std::string name;
   std::string save;
   bool is_removed = false;
+  bool is_sure = false;
   bool allows_none = false;
   std::vector<std::string> allowed;
   std::string granted, revoked;  // accounts
@@ -107,7 +109,9 @@ Result<int> list_holders(client::Client& client, bool json) {
   return 0;
 }
 
-Result<int> remove_model(client::Client& client, const std::string& name, bool json) {
+Result<int> remove_model(client::Client& client, const std::string& name, bool is_sure, bool json) {
+  if (!is_sure && !is_confirmed(fmt::format("remove all versions of {}?", name)))
+    return core::fail(core::ErrorCode::kFailedPrecondition, "'{}' stays: nobody said yes", name);
   COMMENSAL_TRY(client.remove_model(name));
   if (json) {
     fmt::print("{}\n", nlohmann::json({{"name", name}, {"removed", true}}).dump());
@@ -200,7 +204,7 @@ Result<int> models(const ModelsArguments& options) {
   if (options.name.empty()) return list(client, options.json);
   COMMENSAL_ASSIGN(const std::string name, full_model_name(client, named.model));
   named.model = name;
-  if (options.is_removed) return remove_model(client, name, options.json);
+  if (options.is_removed) return remove_model(client, name, options.is_sure, options.json);
   if (!options.granted.empty() || !options.revoked.empty() || options.shows_grants)
     return share(client, name, options);
   if (options.shows_card) return show_card(client, name, options.json);
@@ -231,6 +235,7 @@ Run declare_models(CLI::App& app) {
   app.add_option("--save", options->save, "Download the model into this file")->needs(name);
   auto* removed = app.add_flag("--delete", options->is_removed,
                                "Remove all versions; their files go once nothing past needs them");
+  app.add_flag("--yes", options->is_sure, "Do not ask before that on a terminal")->needs(removed);
   auto* allow = app.add_option("--allow", options->allowed,
                                "From now on a private model runs on this provider, and others so "
                                "named, only");
