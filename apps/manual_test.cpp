@@ -103,6 +103,10 @@ TEST_F(Told, BashCompletesCommandsOptionsValuesAndFiles) {
   EXPECT_EQ(in_bash({"commensal", "infer", "--input", "pic"}), "picture.npy\n");
   EXPECT_EQ(in_bash({"commensal", "inspect", "pic"}), "picture.npy\n");
   EXPECT_EQ(in_bash({"commensal", "zzz"}), "\n");
+  EXPECT_EQ(in_bash({"commensal", "help", "prov"}), "providers provider\n");
+  EXPECT_EQ(in_bash({"commensal", "help", "provider", "stat"}), "status\n");
+  EXPECT_EQ(in_bash({"commensal", "config", "show", "gat"}), "gateway\n");
+  EXPECT_THAT(in_bash({"commensal", "config", "show", "--j"}), HasSubstr("--json"));
   EXPECT_THAT(in_bash({"commensal", ""}), Not(HasSubstr("manual"))) << "it is for builds";
 }
 

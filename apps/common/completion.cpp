@@ -125,6 +125,8 @@ std::string for_bash(std::string_view program, const std::vector<Place>& places)
     case "$at ${{COMP_WORDS[n]}}" in
     {2}) at+=" ${{COMP_WORDS[n]}}" ;;
     esac
+    # What follows these is the name of a command.
+    if [[ $current != -* && ($at == "{0} help" || $at == "{0} config show") ]]; then at={0}; fi
   done
   case "$at $before" in
 {5}  esac
