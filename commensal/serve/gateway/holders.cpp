@@ -111,13 +111,16 @@ Result<void> Holders::ask(const Key& key, rpc::GatewayPort::StreamId stream) {
   return {};
 }
 
-/// What comes while it is not asked, or asked anew, is about a time before.
+/// What comes while it is not asked, or asked anew, is about a time before. How long it keeps it, is
+/// said once: each is a write, and who says it may say it as often as it likes.
 Result<bool> Holders::on_released(const Key& key, std::uint64_t until_ms) {
   const auto found = rows_.find(key);
   if (found == rows_.end()) return false;
-  if (found->second.unanswered > 0) --found->second.unanswered;
+  const bool is_answer = found->second.unanswered > 0;
+  if (is_answer) --found->second.unanswered;
   if (found->second.holder.asked_ms == 0 || found->second.unanswered > 0) return false;
   if (until_ms != 0) {
+    if (!is_answer) return false;
     Row row = found->second;
     row.holder.until_ms = until_ms;
     COMMENSAL_TRY(put(key, std::move(row)));

@@ -52,6 +52,8 @@ TEST_F(HoldersTest, KnowsWhoWasGivenWhatUntilItSaysThatItIsGone) {
   EXPECT_EQ(read().find(key_)->holder.asked_ms, clock_.wall_ms());
   EXPECT_FALSE(*holders.on_released(key_, 77));
   EXPECT_EQ(read().find(key_)->holder.until_ms, 77u);
+  EXPECT_FALSE(*holders.on_released(key_, 78));
+  EXPECT_EQ(read().find(key_)->holder.until_ms, 77u) << "it is not asked again: nothing is written";
   EXPECT_TRUE(*holders.on_released(key_, 0));
   EXPECT_TRUE(holders.rows().empty());
   EXPECT_TRUE(read().rows().empty());
