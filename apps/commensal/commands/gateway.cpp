@@ -307,6 +307,17 @@ Result<int> run(GatewayArguments& options) {
   return serve(options, *database);
 }
 
+void declare_ports(CLI::App& app, GatewayArguments& options) {
+  app.add_option("--http", options.http, "IP:PORT for consumers, or localhost:PORT; port 0: any")
+      ->capture_default_str();
+  app.add_option(
+         "--grpc", options.grpc,
+         "The same for consumers that speak gRPC, as Triton's clients do; \"\" or off: none")
+      ->capture_default_str();
+  app.add_option("--providers", options.providers, "IP:PORT for providers, likewise")
+      ->capture_default_str();
+}
+
 }  // namespace
 
 Run declare_gateway(CLI::App& app) {
@@ -317,14 +328,7 @@ Run declare_gateway(CLI::App& app) {
   options->database.declare(app);
   options->key.declare(app);
   options->worker.declare(app);
-  app.add_option("--http", options->http, "IP:PORT for consumers, or localhost:PORT; port 0: any")
-      ->capture_default_str();
-  app.add_option(
-         "--grpc", options->grpc,
-         "The same for consumers that speak gRPC, as Triton's clients do; \"\" or off: none")
-      ->capture_default_str();
-  app.add_option("--providers", options->providers, "IP:PORT for providers, likewise")
-      ->capture_default_str();
+  declare_ports(app, *options);
   declare_encryption(app, options->daemon);
   app.add_option("--audit-probability", gateway.audit_probability,
                  "Share of the receipts that are re-executed")

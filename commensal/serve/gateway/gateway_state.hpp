@@ -131,16 +131,7 @@ struct Gateway::State {
     roster.on_grant([this](const crypto::Address& provider, const core::Digest& content) {
       return on_grant(provider, content);
     });
-    bank.heed([this](const ledger::Entry& entry) {
-      events.report(winners.on_booked(entry));
-      const auto key = case_of(entry.transaction);
-      if (key) events.push(event::CaseMoved{*key, bank.state().cases.find(*key)->status, entry});
-      const auto* const reveal = std::get_if<ledger::Reveal>(&entry.transaction.body);
-      if (reveal != nullptr && entry.transaction.sender != bank.address()) {
-        events.push(event::Revealed{reveal->hash_chain, reveal->round, reveal->value});
-      }
-      if (covers.is_less(entry)) loop.post([this] { tell_covers(false); });
-    });
+    bank.heed([this](const ledger::Entry& entry) { on_booked(entry); });
     // Not before it is durable that nothing refers to them.
     const auto remove_later = [this](const std::function<void()>& remove) {
       store.when_durable([this, remove](const core::Result<void>& written) {
@@ -158,6 +149,16 @@ struct Gateway::State {
     tickets.on_settled([this](const core::Digest& ticket) { book.on_settled(ticket); });
   }
 
+  void on_booked(const ledger::Entry& entry) {
+    events.report(winners.on_booked(entry));
+    const auto key = case_of(entry.transaction);
+    if (key) events.push(event::CaseMoved{*key, bank.state().cases.find(*key)->status, entry});
+    const auto* const reveal = std::get_if<ledger::Reveal>(&entry.transaction.body);
+    if (reveal != nullptr && entry.transaction.sender != bank.address()) {
+      events.push(event::Revealed{reveal->hash_chain, reveal->round, reveal->value});
+    }
+    if (covers.is_less(entry)) loop.post([this] { tell_covers(false); });
+  }
   core::Result<void> resume();
   void count(const ReceiptRecord& record);
   bool on_grant(const crypto::Address& provider, const core::Digest& content);

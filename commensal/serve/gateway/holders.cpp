@@ -111,7 +111,7 @@ Result<void> Holders::ask(const Key& key, rpc::GatewayPort::StreamId stream) {
   return {};
 }
 
-/// What comes while it is not asked, or asked anew, is about a time before. How long it keeps it, is
+/// What comes while it is not asked, or asked anew, is about a time before. How long it keeps it is
 /// said once: each is a write, and who says it may say it as often as it likes.
 Result<bool> Holders::on_released(const Key& key, std::uint64_t until_ms) {
   const auto found = rows_.find(key);

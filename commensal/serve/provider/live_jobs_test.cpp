@@ -38,8 +38,6 @@ struct SmallFactory final : rollout::EngineFactory {
                                                       const std::stop_token&) override {
     return rollout::testing::engine_of(graph_);
   }
-
- private:
   std::shared_ptr<const graph::Graph> graph_;
 };
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/cpu_time.hpp>
 #include <commensal/serve/rpc/asio_loop.hpp>
 #include <condition_variable>
@@ -17,7 +18,9 @@ namespace commensal::rpc {
 namespace {
 
 using Task = core::Loop::Task;
-using Time = std::chrono::steady_clock::time_point;
+using Time = std::int64_t;  // monotonic, in nanoseconds
+
+Time now_ns() { return core::SystemClock().monotonic_ns(); }
 
 /// What one thread does, in order. It asks the system for nothing while it has something to do, and
 /// who posts to it only where it sleeps.
@@ -47,8 +50,10 @@ class Queue {
       sleeps_ = true;
       if (!end) {
         changed_.wait(lock);
-      } else if (changed_.wait_until(lock, *end) == std::cv_status::timeout) {
-        break;
+      } else {
+        const Time left = *end - now_ns();
+        if (left <= 0) break;
+        changed_.wait_for(lock, std::chrono::nanoseconds(left));
       }
     }
     sleeps_ = false;
@@ -97,7 +102,7 @@ struct AsioLoop::State {
   }
   void run_timers() {
     if (timers.empty()) return;
-    const Time now = std::chrono::steady_clock::now();
+    const Time now = now_ns();
     while (!stopped && !timers.empty() && timers.begin()->first <= now) {
       const auto due = timers.extract(timers.begin());
       turn(due.mapped());
@@ -171,7 +176,7 @@ void AsioLoop::post(Task task) {
 
 void AsioLoop::after(std::int64_t delay_ms, Task task) {
   if (state_->stopped) return;
-  const Time at = std::chrono::steady_clock::now() + std::chrono::milliseconds(delay_ms);
+  const Time at = now_ns() + delay_ms * 1'000'000;
   state_->timers.emplace(at, std::move(task));
 }
 

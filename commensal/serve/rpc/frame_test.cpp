@@ -384,8 +384,7 @@ TEST(FrameOf, ProvidersListNoMoreThanIsHandledAtOnce) {
   EXPECT_TRUE(from_frame<ToGateway>(to_frame(ToGateway(load))));
   load.cached_models.emplace_back();
   EXPECT_FALSE(from_frame<ToGateway>(to_frame(ToGateway(load))));
-  Hello hello;
-  hello.cached_models = load.cached_models;
+  const Hello hello{.cached_models = load.cached_models};
   EXPECT_FALSE(protocol::decode<Hello>(protocol::encode(hello)));
   Commit commit;
   commit.items.resize(limits::kCommitsMax + 1);
@@ -393,9 +392,8 @@ TEST(FrameOf, ProvidersListNoMoreThanIsHandledAtOnce) {
   Claims claims;
   claims.items.resize(limits::kClaimsMax + 1);
   EXPECT_FALSE(protocol::decode<Claims>(protocol::encode(claims)));
-  for (const Claims& one : Claims::in_messages(claims.items)) {
+  for (const Claims& one : Claims::in_messages(claims.items))
     EXPECT_LE(one.items.size(), limits::kClaimsMax);
-  }
 }
 
 }  // namespace
