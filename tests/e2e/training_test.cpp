@@ -98,9 +98,10 @@ TEST_F(Trainings, GoOnThoughTheirConsumerAndTheirGatewayAreKilled) {
 
 TEST_F(Trainings, SayWhoMayHaveTheData) {
   int status = 0;
-  const std::string said = run(command({"--gateway", url(), "--token-file", token_file_, "--public",
-                                        "--allow", "0x52908400098527886E0F7030069857D2E4169EE7"}),
-                               status);
+  const std::string said =
+      run(command({"--gateway", url(), "--token-file", token_file_, "--json", "--public", "--allow",
+                   "0x52908400098527886E0F7030069857D2E4169EE7"}),
+          status);
   EXPECT_EQ(status, 1);
   EXPECT_THAT(said, HasSubstr("expected --allow ADDRESS of each provider that may have them"));
 }
