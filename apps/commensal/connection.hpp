@@ -2,10 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <commensal/base/core/file.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/serve/client/client.hpp>
 #include <string>
+#include <thread>
 
 namespace commensal::apps {
 
@@ -28,6 +30,20 @@ core::Result<client::Client> connect(const Connection& connection);
 /// OWNER/MODEL of what was given: where the owner is left out, it is the token's account.
 /// Errors: kInvalidArgument (more than one slash), those of who_am_i().
 core::Result<std::string> full_model_name(client::Client& client, const std::string& given);
+
+/// Asks until somebody is there to answer; one who is away for longer than that is given up.
+template <class Ask>
+auto ask_again(std::int64_t away_ms_max, const Ask& ask) -> decltype(ask()) {
+  constexpr int kPauseMs = 200;
+  for (std::int64_t away_ms = 0;; away_ms += kPauseMs) {
+    auto answer = ask();
+    const bool is_away = !answer && (answer.error().code == core::ErrorCode::kUnavailable ||
+                                     answer.error().code == core::ErrorCode::kDeadlineExceeded ||
+                                     answer.error().code == core::ErrorCode::kDataLoss);
+    if (!is_away || away_ms >= away_ms_max) return answer;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
+  }
+}
 
 /// A graph with the model's inputs and outputs that does nothing: what files are read against.
 graph::Graph ports_graph(const client::ModelInfo& model);

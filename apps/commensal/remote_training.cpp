@@ -3,14 +3,12 @@
 #include <apps/commensal/money_requests.hpp>
 #include <apps/commensal/remote_training.hpp>
 #include <apps/common/progress.hpp>
-#include <chrono>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/train/segment.hpp>
 #include <commensal/verify/rollout/record.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 namespace commensal::apps {
 namespace {
@@ -19,22 +17,8 @@ using core::ErrorCode;
 using core::Result;
 
 constexpr std::int64_t kNewsMs = 2'000;       // for news, at a time
-constexpr int kPauseMs = 200;                 // between questions that nobody can answer yet
 constexpr std::int64_t kAwayMsMax = 120'000;  // a gateway, or a provider, is given up
 constexpr int kVainMax = 3;                   // rollouts in a row that fail and bring nothing
-
-/// Asks until somebody is there to answer.
-template <class Ask>
-auto ask_again(const Ask& ask) -> decltype(ask()) {
-  for (std::int64_t away_ms = 0;; away_ms += kPauseMs) {
-    auto answer = ask();
-    const bool is_away = !answer && (answer.error().code == ErrorCode::kUnavailable ||
-                                     answer.error().code == ErrorCode::kDeadlineExceeded ||
-                                     answer.error().code == ErrorCode::kDataLoss);
-    if (!is_away || away_ms >= kAwayMsMax) return answer;
-    std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
-  }
-}
 
 class Remote {
  public:
@@ -117,14 +101,15 @@ class Remote {
     const train::Checkpoint before = trainer_.checkpoint();
     const client::RolloutOrder order = this->order(attempt);
     COMMENSAL_ASSIGN(client::RolloutInfo info,
-                     ask_again([&] { return client_.start_rollout(order); }));
+                     ask_again(kAwayMsMax, [&] { return client_.start_rollout(order); }));
     began_ns_ = clock_.monotonic_ns();
     first_ = trainer_.done();
     std::uint64_t taken = 0;
     for (;;) {
       while (taken < info.steps_done) COMMENSAL_TRY(take(info, ++taken));
       if (info.is_over()) break;
-      COMMENSAL_ASSIGN(info, ask_again([&] { return client_.rollout(info.id, taken, kNewsMs); }));
+      COMMENSAL_ASSIGN(
+          info, ask_again(kAwayMsMax, [&] { return client_.rollout(info.id, taken, kNewsMs); }));
     }
     bar_.clear();
     reason_ = info.reason;
@@ -142,7 +127,7 @@ class Remote {
 
   Result<void> fetch(const client::RolloutInfo& info, std::uint64_t step) {
     COMMENSAL_ASSIGN(const core::Bytes bytes,
-                     ask_again([&] { return client_.rollout_step(info.id, step); }));
+                     ask_again(kAwayMsMax, [&] { return client_.rollout_step(info.id, step); }));
     COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::StepRecord>(bytes));
     return train::take_segment(trainer_, record.outputs);
   }

@@ -9,12 +9,10 @@
 #include <apps/common/outputs.hpp>
 #include <apps/common/progress.hpp>
 #include <apps/common/rollout_job.hpp>
-#include <chrono>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/verify/rollout/record.hpp>
 #include <cstdio>
 #include <memory>
-#include <thread>
 
 namespace commensal::apps {
 namespace {
@@ -31,21 +29,7 @@ struct RolloutArguments {
 };
 
 constexpr std::int64_t kWaitMs = 2'000;      // for news, at a time
-constexpr int kPauseMs = 200;                // between questions to a gateway that is away
 constexpr std::int64_t kAwayMsMax = 60'000;  // a gateway that is away for longer is given up
-
-/// Asks until the gateway is there to answer.
-template <class Ask>
-auto insist(const Ask& ask) -> decltype(ask()) {
-  for (std::int64_t away_ms = 0;; away_ms += kPauseMs) {
-    auto answer = ask();
-    const bool is_away = !answer && (answer.error().code == ErrorCode::kUnavailable ||
-                                     answer.error().code == ErrorCode::kDeadlineExceeded ||
-                                     answer.error().code == ErrorCode::kDataLoss);
-    if (!is_away || away_ms >= kAwayMsMax) return answer;
-    std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
-  }
-}
 
 Result<client::RolloutOrder> order_for(const RolloutArguments& options,
                                        const client::ModelInfo& model) {
@@ -103,7 +87,8 @@ Result<client::RolloutInfo> follow(const RolloutJob& job, client::Client& client
   Progress progress("rollout");
   while (!info.is_over()) {
     const std::uint64_t seen = info.steps_done;
-    COMMENSAL_ASSIGN(info, insist([&] { return client.rollout(info.id, seen, kWaitMs); }));
+    COMMENSAL_ASSIGN(info,
+                     ask_again(kAwayMsMax, [&] { return client.rollout(info.id, seen, kWaitMs); }));
     progress.show(info.steps_done, info.steps);
     if (job.streams && info.steps_done > seen) stream(info);
   }
@@ -112,8 +97,9 @@ Result<client::RolloutInfo> follow(const RolloutJob& job, client::Client& client
 
 Result<void> save(const RolloutJob& job, client::Client& client, const client::RolloutInfo& info) {
   if (job.output_dir.empty() || info.steps_done == 0) return {};
-  COMMENSAL_ASSIGN(const core::Bytes bytes,
-                   insist([&] { return client.rollout_step(info.id, info.steps_done); }));
+  COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(kAwayMsMax, [&] {
+                     return client.rollout_step(info.id, info.steps_done);
+                   }));
   COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::StepRecord>(bytes));
   return write_outputs(record.outputs, job.output_dir);
 }

@@ -80,7 +80,7 @@ inline constexpr Operator kTransformerRows[] = {
 /// Several of the model's elementwise ones.
 inline constexpr Operator kChainRow[] = {
     {.name = "Chain", .domain = kInternalDomain, .inputs = {1, kMany}, .outputs_max = kMany,
-     .judge = &kTypes<cpu::infer_chain>, .cpu = cpu::chain},
+     .judge = &kTypes<cpu::infer_chain>, .cpu = cpu::chain, .cost = cpu::chain_cost},
 };
 
 /// Has no function: graph/by_image.hpp runs its subgraph.

@@ -78,7 +78,7 @@ class Chains {
   bool fits(const StepNode& step, ValueId output) const {
     const TensorType* const made = rewriter_.type(output);
     if (made == nullptr || made->dtype != tensor::DType::kFloat32) return false;
-    if (made->shape.elements() < 2) return false;
+    if (made->shape.elements() < cpu::kChainElementsMin) return false;
     bool any = false;
     for (const ValueId id : step.operands) {
       const TensorType* const type = rewriter_.type(id);

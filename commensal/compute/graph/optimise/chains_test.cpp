@@ -79,6 +79,19 @@ TEST(EqualityChains, OthersStay) {
   EXPECT_EQ(chains_of(maker), Sizes{});
 }
 
+/// A budget counts what the nodes would have counted.
+TEST(EqualityChains, CountsItsSteps) {
+  GraphMaker maker;
+  const ValueId x = maker.input({8, 100});
+  maker.output(maker.node("Neg", {maker.node("Exp", {maker.node("Abs", {x})})}));
+  const auto graph = maker.finish();
+  auto session = *Session::create(graph, {});
+  const std::vector inputs{tensor::Tensor::of<float>({8, 100}, std::vector<float>(800, 0.5f))};
+  EXPECT_EQ(session.run(inputs, {.ops_max = 3 * 800 - 1}).error().code,
+            core::ErrorCode::kOverBudget);
+  EXPECT_TRUE(session.run(inputs, {.ops_max = 4 * 800}));  // of an odd step, one more
+}
+
 /// More steps than one node takes.
 TEST(EqualityChains, LongOnesAreCut) {
   GraphMaker maker;

@@ -16,6 +16,8 @@ constexpr std::int64_t kChainPiece = 512, kChainTask = 16384;
 
 constexpr std::int64_t kFirstUnary = 0, kFirstBinary = 100, kSelectStep = 200;
 
+constexpr std::size_t kChainWords = 2 + ChainStep::kOperandsMax;  // of a step's attribute
+
 struct ChainRow {
   const Judge* judge;
   std::int64_t what;
@@ -37,12 +39,11 @@ struct ParsedChain {
   std::size_t numbers = 0;
 
   static core::Result<ParsedChain> of(const Call& call) {
-    constexpr std::size_t kWords = 2 + ChainStep::kOperandsMax;
     ParsedChain made;
     COMMENSAL_ASSIGN(const auto words, call.attributes->integers_view("steps"));
     COMMENSAL_ASSIGN(const std::int64_t numbers, call.attributes->integer("numbers", 0));
     made.numbers = static_cast<std::size_t>(numbers);
-    for (std::size_t i = 0; i + kWords <= words.size(); i += kWords) {
+    for (std::size_t i = 0; i + kChainWords <= words.size(); i += kChainWords) {
       ChainStep& step = made.steps.emplace_back();
       step.what = words[i];
       step.to = words[i + 1];
@@ -92,6 +93,12 @@ void add_chain_step(const ChainStep& step, std::vector<std::int64_t>& words) {
   words.push_back(step.what);
   words.push_back(step.to);
   words.insert(words.end(), std::begin(step.operands), std::end(step.operands));
+}
+
+std::int64_t chain_cost(const Call& call) {
+  const auto words = call.attributes->integers_view("steps");
+  const auto steps = words ? static_cast<std::int64_t>(words->size() / kChainWords) : 0;
+  return ceil_div(steps, std::int64_t{2} * std::max(call.output_count, 1));  // two operations each
 }
 
 core::Result<std::vector<TensorType>> infer_chain(const Call& call) {

@@ -20,6 +20,8 @@ struct ChainStep {
 inline constexpr std::size_t kChainInputsMax = 24, kChainOutputsMax = 8, kChainStepsMax = 48;
 inline constexpr std::size_t kChainWordsMax =
     kChainInputsMax + kChainOutputsMax + kChainStepsMax;  // of a step's values
+/// Of fewer, a node's own way through memory costs nothing that a chain would save.
+inline constexpr std::int64_t kChainElementsMin = 64;
 
 /// ChainStep::what of an operator's calls of binary32; none of those that are no steps.
 std::optional<std::int64_t> chain_step_of(const Operator& op);
@@ -35,6 +37,8 @@ void add_chain_step(const ChainStep& step, std::vector<std::int64_t>& words);
 // as add_chain_step writes them, "numbers", how many there are beside inputs and outputs.
 core::Result<std::vector<TensorType>> infer_chain(const Call& call);
 core::Result<void> chain(const Call& call, std::span<Tensor> outputs, Workspace& ws);
+/// Its row's column `cost`: all steps, shared out among the outputs.
+std::int64_t chain_cost(const Call& call);
 
 /// Its row of the table.
 const Operator& chain_operator();
