@@ -2,6 +2,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/pages.hpp>
 #include <commensal/compute/graph/onnx/external.hpp>
+#include <commensal/compute/graph/optimise/passes.hpp>
 #include <commensal/compute/graph/pack_folder.hpp>
 #include <commensal/compute/kernels/cpu/blocked/plan.hpp>
 #include <commensal/compute/kernels/cpu/blocked/weights.hpp>
@@ -52,7 +53,8 @@ std::optional<cpu::ConvWay> cpu::way_of(const shape_inference::Conv&) { return s
 
 }  // namespace kernels
 
-// Nothing is packed where no fast kernel is.
+// Nothing is chained or packed where no fast kernel is.
+void graph::optimise::chain_elementwise(Rewriter&) {}
 std::unique_ptr<kernels::PackStore> graph::PackFolder::store_for(const Node&, const kernels::Call&,
                                                                  kernels::Isa) const {
   return nullptr;
