@@ -22,6 +22,7 @@ std::span<const OperatorRow> resize_rows();
 std::span<const OperatorRow> quantised_rows();
 std::span<const OperatorRow> grid_rows();
 std::span<const OperatorRow> norm_rows();
+std::span<const OperatorRow> softmax_rows();
 std::span<const OperatorRow> recurrent_rows();
 std::span<const OperatorRow> scatter_rows();
 std::span<const OperatorRow> attention_rows();
@@ -132,6 +133,18 @@ Operand lane_sum(const Emitter& emit, std::int64_t count, Term&& term) {
     lane = emit.add(lane, term(i));
   }
   return lane_tree(emit, lanes);
+}
+
+/// start op term(0) op ... term(count - 1).
+template <class Term>
+Operand folded(const Emitter& emit, scalar::Op op, std::uint64_t start, std::int64_t count,
+               Term&& term) {
+  Operand state[] = {constant(start)};
+  if (count == 0) return emit.put(scalar::Op::kCopy, {state[0]});
+  emit.steps.fold(count, state, [&](std::int64_t i, std::span<Operand> running) {
+    running[0] = emit.put(op, {running[0], term(i)});
+  });
+  return state[0];
 }
 
 }  // namespace commensal::arbiter

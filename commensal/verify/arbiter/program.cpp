@@ -14,8 +14,8 @@ std::vector<OperatorRow> make_table() {
   for (const auto rows :
        {elementwise_rows(), conversion_rows(), product_rows(), conv_transpose_rows(), einsum_rows(),
         sum_rows(), pool_rows(), order_rows(), movement_rows(), placement_rows(), generate_rows(),
-        resize_rows(), grid_rows(), norm_rows(), quantised_rows(), recurrent_rows(), scatter_rows(),
-        attention_rows()}) {
+        resize_rows(), grid_rows(), norm_rows(), softmax_rows(), quantised_rows(), recurrent_rows(),
+        scatter_rows(), attention_rows()}) {
     all.insert(all.end(), rows.begin(), rows.end());
   }
   std::ranges::stable_sort(all, {}, &OperatorRow::name);

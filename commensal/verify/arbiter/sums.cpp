@@ -85,14 +85,6 @@ Operand l1_of(const Emitter& emit, std::int64_t n, const Term& term) {
 Operand log_of_sum(const Emitter& emit, std::int64_t n, const Term& term) {
   return emit.put(Op::kLog32, {lane_sum(emit, n, term)});
 }
-Operand folded(const Emitter& emit, Op op, std::uint64_t start, std::int64_t n, const Term& term) {
-  Operand state[] = {constant(start)};
-  if (n == 0) return emit.put(Op::kCopy, {state[0]});
-  emit.steps.fold(n, state, [&](std::int64_t i, std::span<Operand> running) {
-    running[0] = emit.put(op, {running[0], term(i)});
-  });
-  return state[0];
-}
 Operand largest_of(const Emitter& emit, std::int64_t n, const Term& term) {
   return folded(emit, emit.ops.maximum, emit.lowest, n, term);
 }
@@ -111,67 +103,6 @@ Operand log_of_exponentials(const Emitter& emit, std::int64_t n, const Term& ter
 }
 Operand product_of(const Emitter& emit, std::int64_t n, const Term& term) {
   return folded(emit, emit.ops.mul, emit.ops.one, n, term);
-}
-
-// ---- Softmax ----------------------------------------------------------------------------
-
-TypeResult softmax_type(const NodeCall& call, std::size_t output) {
-  if (output != 0 || !call.has(0) || !is_binary32(call.inputs[0])) {
-    return unsupported("no program for this element type");
-  }
-  const std::int64_t rank = call.inputs[0].rank();
-  const bool flattens = call.node.opset < 13;
-  const std::int64_t axis = call.node.integer("axis", flattens ? 1 : -1);
-  if (normal_axis(axis, rank) < 0 && !(flattens && axis == rank)) return unsupported("an axis");
-  return call.inputs[0];
-}
-
-AxisView softmax_rows(const NodeCall& call) {
-  const Dims dims = dims_of(call.inputs[0]);
-  const auto rank = static_cast<std::int64_t>(dims.size());
-  const bool flattens = call.node.opset < 13;
-  const std::int64_t given = call.node.integer("axis", flattens ? 1 : -1);
-  if (flattens && given == rank) return {1, 1};
-  const std::int64_t axis = normal_axis(given, rank);
-  if (!flattens) return view_of(dims, axis);
-  return {product(std::span(dims).subspan(static_cast<std::size_t>(axis))), 1};
-}
-
-// e = x - m, and its exponential.
-struct Row {
-  AxisView view;
-  std::int64_t outer = 0, inner = 0;
-  Operand largest;
-  Operand at(std::int64_t i) const { return element_of(0, view.position(outer, i, inner)); }
-};
-Row row_of(const NodeCall& call, const Emitter& emit, std::int64_t element) {
-  Row row;
-  row.view = softmax_rows(call);
-  row.outer = row.view.outer(element);
-  row.inner = row.view.inner(element);
-  row.largest = largest_of(emit, row.view.length, [&](std::int64_t i) { return row.at(i); });
-  return row;
-}
-Operand sum_of_exponentials(const Emitter& emit, const Row& row) {
-  return lane_sum(emit, row.view.length, [&](std::int64_t i) {
-    return emit.put(Op::kExp32, {emit.sub(row.at(i), row.largest)});
-  });
-}
-
-void softmax(const NodeCall& call, std::size_t output, std::int64_t element, StepBuilder& steps) {
-  const Emitter emit = computing(call, output, steps);
-  const Row row = row_of(call, emit, element);
-  const Operand sum = sum_of_exponentials(emit, row);
-  const Operand less = emit.sub(element_of(0, element), row.largest);
-  emit.div(emit.put(Op::kExp32, {less}), sum);
-}
-void log_softmax(const NodeCall& call, std::size_t output, std::int64_t element,
-                 StepBuilder& steps) {
-  const Emitter emit = computing(call, output, steps);
-  const Row row = row_of(call, emit, element);
-  const Operand sum = sum_of_exponentials(emit, row);
-  const Operand less = emit.sub(element_of(0, element), row.largest);
-  emit.sub(less, emit.put(Op::kLog32, {sum}));
 }
 
 // ---- normalisation ----------------------------------------------------------------------
@@ -341,7 +272,6 @@ std::span<const OperatorRow> sum_rows() {
        group_norm<instance_groups>},
       {"LRN", 1, 0, kF, lrn_type, lrn},
       {"LayerNormalization", 17, 0, kF, grouped_type<layer_groups>, group_norm<layer_groups>},
-      {"LogSoftmax", 1, 0, kF, softmax_type, log_softmax},
       {"RMSNormalization", 23, 0, kF, rms_type, rms_norm},
       {"ReduceL1", 1, 0, kO, reduced_type<18, is_ordered>, reduce<18, l1_of>},
       {"ReduceL2", 1, 0, kFf, reduced_type<18, is_float>, reduce<18, l2_of>},
@@ -353,7 +283,6 @@ std::span<const OperatorRow> sum_rows() {
       {"ReduceProd", 1, 0, kN, reduced_type<18, has_kit>, reduce<18, product_of>},
       {"ReduceSum", 1, 0, kN, reduced_type<13, has_kit>, reduce<13, sum_of>},
       {"ReduceSumSquare", 1, 0, kN, reduced_type<18, has_kit>, reduce<18, sum_of_squares>},
-      {"Softmax", 1, 0, kF, softmax_type, softmax},
   };
   return kRows;
 }

@@ -76,7 +76,6 @@ class TrainingDisputes : public ::testing::Test {
   kernels::ThreadPool threads_{1};
 };
 
-/// But the loss's own number, which no gradient reads: a panel says what it is.
 TEST_F(TrainingDisputes, EveryNodeOfAStepHasAProgram) {
   for (const StepGraph& step : training_steps()) {
     auto session = graph::Session::create(step.graph, {.backend = graph::Backend::kRef});
@@ -84,10 +83,7 @@ TEST_F(TrainingDisputes, EveryNodeOfAStepHasAProgram) {
     Survey survey(*step.graph);
     const auto made = session->run(step.inputs, {.tracer = &survey});
     ASSERT_TRUE(made) << step.name << ": " << made.error().message;
-    ASSERT_EQ(survey.without.size(), 1U) << step.name;
-    EXPECT_TRUE(survey.without[0].find("no program for operator SoftmaxCrossEntropyLoss") !=
-                std::string::npos)
-        << step.name << ": " << survey.without[0];
+    EXPECT_TRUE(survey.without.empty()) << step.name << ": " << survey.without[0];
   }
 }
 
