@@ -7,11 +7,15 @@ writes for TensorBoard are read here by the format's description alone.
 """
 import json
 import os
+import re
+import select
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM, SOURCES = map(os.path.abspath, sys.argv[1:3])
 
@@ -22,13 +26,18 @@ def environment(folder, **more):
     return {**kept, "HOME": folder, **more}
 
 
-def train(folder, *options, settings="", ok=True):
+def write_plan(folder, settings):
     with open(os.path.join(folder, "t.yaml"), "w") as plan:
         plan.write(
             "model: digits.onnx\n"
             "data: {image: held_out_images.npy, target: held_out_labels.npy}\n"
             "loss: {output: logits, kind: cross_entropy}\n"
-            "optimiser: {kind: adamw, rate: 1e-3}\nbatch: 8\n" + settings)
+            "optimiser: {kind: adamw, rate: 1e-3}\n" + settings +
+            ("" if "batch:" in settings else "batch: 8\n"))
+
+
+def train(folder, *options, settings="", ok=True):
+    write_plan(folder, settings)
     done = subprocess.run([PROGRAM, "train", "t.yaml", *options], cwd=folder, text=True,
                           capture_output=True, timeout=300, env=environment(folder))
     assert (done.returncode == 0) == ok, (options, settings, done.stdout, done.stderr)
@@ -158,6 +167,71 @@ def check_refusals(folder):
     assert not os.path.exists(os.path.join(folder, "none"))
 
 
+def check_read_files_stay(folder):
+    os.symlink("digits.onnx", os.path.join(folder, "link.onnx"))
+    with open(os.path.join(folder, "digits.onnx"), "rb") as model:
+        before = model.read()
+    for option, file in (("--export", "digits.onnx"), ("--export", "./digits.onnx"),
+                         ("--export", "link.onnx"), ("--export", "at.ckpt"),
+                         ("--svg", "t.yaml"), ("--svg", "held_out_labels.npy")):
+        line = refusal(folder, option, file, settings="steps: 2\ncheckpoint: {file: at.ckpt}\n")
+        assert f"{option} is '{file}', which the training itself uses" in line, line
+    with open(os.path.join(folder, "digits.onnx"), "rb") as model:
+        assert model.read() == before
+
+
+def start(folder, *options, settings):
+    """A training that goes on, after its first line."""
+    write_plan(folder, settings)
+    made = subprocess.Popen([PROGRAM, "train", "t.yaml", *options], cwd=folder, text=True,
+                            env=environment(folder), stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+    assert "samples" in next_line(made, 30)
+    return made
+
+
+def next_line(training, wait_s):
+    ready, _, _ = select.select([training.stdout], [], [], wait_s)
+    assert ready, f"nothing was printed in {wait_s} s"
+    return training.stdout.readline()
+
+
+def check_stopped(folder):
+    """Somebody who redirects what it says sees that it goes on; a signal loses nothing."""
+    kept = "checkpoint: {file: stop.ckpt, every: 16000000}\n"
+    training = start(folder, settings="steps: 16000000\n" + kept)
+    try:
+        assert next_line(training, 30).startswith("step "), "a line every ten seconds"
+        training.terminate()
+        _, said = training.communicate(timeout=60)
+        found = re.fullmatch(r"commensal train: stopped after step (\d+) of 16000000, kept in "
+                             r"stop\.ckpt: the same command goes on from there\n", said)
+        assert found and training.returncode == 1, (training.returncode, said)
+        done = int(found[1])
+        out = train(folder, settings=f"steps: {done + 2}\n" + kept).stdout
+        assert f"steps {done + 1} to {done + 2} of 8 samples" in out, out
+
+        training = start(folder, settings="steps: 16000000\n")
+        training.send_signal(signal.SIGINT)
+        _, said = training.communicate(timeout=60)
+        assert re.fullmatch(r"commensal train: stopped after step \d+ of 16000000; nothing is kept, "
+                            r"as the plan has no 'checkpoint: \{file: \.\.\.\}' to go on from\n",
+                            said), said
+        assert training.returncode == 1, training.returncode
+
+        # Steps of some seconds: the second signal waits for none.
+        training = start(folder, "--backend", "ref", settings="steps: 9\nbatch: 400\n")
+        training.terminate()
+        time.sleep(0.3)
+        training.terminate()
+        _, said = training.communicate(timeout=60)
+        assert training.returncode == 128 + signal.SIGTERM and said == "", (
+            training.returncode, said)
+    finally:
+        training.kill()
+        training.wait(30)
+
+
 def check_pushed(folder):
     """A gateway's hub names whose child a pushed model is, and under which licence."""
     gateway = subprocess.Popen(
@@ -208,6 +282,8 @@ def main():
             shutil.copy(os.path.join(SOURCES, "models/digits", name), folder)
         check_resumed(folder, check_results(folder))
         check_refusals(folder)
+        check_read_files_stay(folder)
+        check_stopped(folder)
         train(folder, settings="steps: 2\n")
         check_pushed(folder)
     finally:

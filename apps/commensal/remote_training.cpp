@@ -22,8 +22,14 @@ constexpr int kVainMax = 3;                   // rollouts in a row that fail and
 
 class Remote {
  public:
-  Remote(train::Trainer& trainer, client::Client& client, const RemoteTraining& how, bool prints)
-      : trainer_(trainer), client_(client), how_(how), prints_(prints), bar_("training") {}
+  Remote(train::Trainer& trainer, client::Client& client, const RemoteTraining& how, bool prints,
+         const std::stop_token& stop)
+      : trainer_(trainer),
+        client_(client),
+        how_(how),
+        prints_(prints),
+        stop_(stop),
+        bar_("training") {}
 
   Result<void> run() {
     std::int64_t each = how_.each;
@@ -36,6 +42,7 @@ class Remote {
     find_price();
     for (int vain = 0, attempt = 0; trainer_.done() < steps(); ++attempt) {
       COMMENSAL_ASSIGN(const bool has_moved, make_some(attempt));
+      if (stop_.stop_requested()) break;
       vain = has_moved ? 0 : vain + 1;
       if (vain >= kVainMax) {
         return core::fail(ErrorCode::kFailedPrecondition, "step {} was not made: {}",
@@ -108,6 +115,7 @@ class Remote {
     for (;;) {
       while (taken < info.steps_done) COMMENSAL_TRY(take(info, ++taken));
       if (info.is_over()) break;
+      if (stop_.stop_requested()) return true;
       COMMENSAL_ASSIGN(
           info, ask_again(kAwayMsMax, [&] { return client_.rollout(info.id, taken, kNewsMs); }));
     }
@@ -159,6 +167,7 @@ class Remote {
   client::Client& client_;
   const RemoteTraining& how_;
   const bool prints_;
+  const std::stop_token stop_;
   Progress bar_;
   const core::SystemClock clock_;
   train::Segment segment_;
@@ -190,14 +199,15 @@ void RemoteTraining::declare(CLI::App& app) {
   app.add_flag("--public", is_public, "At a gateway: anybody may have model and data");
 }
 
-Result<void> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote, bool prints) {
+Result<void> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote, bool prints,
+                              const std::stop_token& stop) {
   if (remote.is_public != remote.allowed.empty()) {
     return core::fail(ErrorCode::kInvalidArgument,
                       "model and data go to who trains: expected --allow ADDRESS of each provider "
                       "that may have them, or --public for anybody");
   }
   COMMENSAL_ASSIGN(client::Client client, connect(remote.connection));
-  return Remote(trainer, client, remote, prints).run();
+  return Remote(trainer, client, remote, prints, stop).run();
 }
 
 }  // namespace commensal::apps

@@ -3,6 +3,7 @@
 
 #include <apps/commensal/connection.hpp>
 #include <commensal/compute/train/trainer.hpp>
+#include <stop_token>
 
 namespace commensal::apps {
 
@@ -22,10 +23,11 @@ struct RemoteTraining {
 
 /// Takes the trainer to its plan's last step. The same again goes on where it was: the gateway
 /// keeps the state after each segment. After a provider that was caught it goes back to the last
-/// segment that audits have confirmed, and on with another one. `prints`: lines on stdout.
+/// segment that audits have confirmed, and on with another one. `prints`: lines on stdout. `stop`:
+/// it returns where it is; the gateway goes on, and keeps the states.
 /// Errors: those of make_segment and of the client; kFailedPrecondition (providers give up again
 /// and again, with the reason of the last).
 core::Result<void> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote,
-                                    bool prints);
+                                    bool prints, const std::stop_token& stop);
 
 }  // namespace commensal::apps

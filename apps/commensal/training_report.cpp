@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <apps/commensal/training_report.hpp>
@@ -65,9 +66,19 @@ Result<void> TrainingReport::write_events_to(const core::Path& folder) {
   return {};
 }
 
+/// Whoever redirects what is printed has no bar to look at.
+bool TrainingReport::is_due(std::int64_t step, std::int64_t now_ns) const {
+  constexpr std::int64_t kSilenceNsMax = 10'000'000'000;
+  const std::int64_t tenth = std::max<std::int64_t>(1, steps_ / 10);
+  if (step % tenth == 0 || step == steps_) return true;
+  const bool has_bar = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
+  return !has_bar && now_ns - line_ns_ >= kSilenceNsMax;
+}
+
 void TrainingReport::tell_step(const train::Trainer& trainer) {
   const double loss = static_cast<double>(trainer.losses().back());
-  const double passed_s = static_cast<double>(clock_.monotonic_ns() - began_ns_) * 1e-9;
+  const std::int64_t now_ns = clock_.monotonic_ns();
+  const double passed_s = static_cast<double>(now_ns - began_ns_) * 1e-9;
   const double rate = static_cast<double>(trainer.done() - first_) / std::max(passed_s, 1e-9);
   const auto each = static_cast<double>(tokens_ > 0 ? tokens_ : samples_);
   const std::string speed =
@@ -78,8 +89,8 @@ void TrainingReport::tell_step(const train::Trainer& trainer) {
     fmt::print("{}\n", line.dump());
     std::fflush(stdout);
   }
-  const std::int64_t tenth = std::max<std::int64_t>(1, steps_ / 10);
-  if (!json_ && (trainer.done() % tenth == 0 || trainer.done() == steps_)) {
+  if (!json_ && is_due(trainer.done(), now_ns)) {
+    line_ns_ = now_ns;
     bar_.reset();
     fmt::print("step {:>8}  loss {:<10.4g} {}, {} left\n", trainer.done(), loss, speed, left);
     std::fflush(stdout);

@@ -10,7 +10,8 @@
 namespace commensal::apps {
 
 /// What is said of a training while it goes on: about ten lines on stdout (with `json` a line for
-/// each step and evaluation), a bar where stderr is a terminal, events for TensorBoard.
+/// each step and evaluation), a bar where stderr is a terminal, and where nobody sees the bar a
+/// line every ten seconds; events for TensorBoard.
 class TrainingReport {
  public:
   TrainingReport(const train::Trainer& trainer, const train::Plan& plan, bool json)
@@ -29,6 +30,7 @@ class TrainingReport {
 
  private:
   void tell_step(const train::Trainer& trainer);
+  bool is_due(std::int64_t step, std::int64_t now_ns) const;
   void tell_held_out(const train::Checkpoint::HeldOut& found);
   double time_s() const { return static_cast<double>(clock_.wall_ms()) * 1e-3; }
 
@@ -40,6 +42,7 @@ class TrainingReport {
   std::optional<Progress> bar_;  // a new one for each step: its label tells of it
   const core::SystemClock clock_;
   const std::int64_t began_ns_ = clock_.monotonic_ns();
+  std::int64_t line_ns_ = began_ns_;  // when the last line was printed
   std::optional<train::EventFile> events_;
 };
 

@@ -7,14 +7,18 @@
 #include <apps/commensal/training_report.hpp>
 #include <apps/common/backend_options.hpp>
 #include <apps/common/command.hpp>
+#include <apps/common/service.hpp>
 #include <commensal/compute/train/trainer.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace commensal::apps {
 namespace {
 
+using core::ErrorCode;
 using core::Result;
 using Json = nlohmann::ordered_json;
 
@@ -28,24 +32,55 @@ struct TrainArguments {
   bool json = false;
 };
 
-Result<void> steps_to_end(train::Trainer& trainer, const train::Plan& plan,
-                          TrainingReport& report) {
+Result<void> steps_to_end(train::Trainer& trainer, const train::Plan& plan, TrainingReport& report,
+                          const std::stop_token& stop) {
   if (trainer.done() == 0) COMMENSAL_TRY(trainer.evaluate());  // what there is before
   COMMENSAL_TRY(report.show(trainer));
-  while (trainer.done() < plan.steps) {
+  while (trainer.done() < plan.steps && !stop.stop_requested()) {
     COMMENSAL_TRY(trainer.step());
     COMMENSAL_TRY(report.show(trainer));
   }
   return {};
 }
 
-Result<void> train_to_end(train::Trainer& trainer, const train::Plan& plan,
-                          const TrainArguments& options) {
+/// How it goes on, where a signal has asked for the end before the last step.
+Result<void> check_at_end(const train::Trainer& trainer, const train::Plan& plan, bool is_remote) {
+  if (trainer.done() == plan.steps) return {};
+  const std::string made = fmt::format("stopped after step {} of {}", trainer.done(), plan.steps);
+  if (is_remote) {
+    return core::fail(ErrorCode::kCancelled,
+                      "{}: the gateway has its state, the same command goes on from there", made);
+  }
+  if (plan.checkpoint.empty()) {
+    return core::fail(
+        ErrorCode::kCancelled,
+        "{}; nothing is kept, as the plan has no 'checkpoint: {{file: ...}}' to go on from", made);
+  }
+  return core::fail(ErrorCode::kCancelled, "{}, kept in {}: the same command goes on from there",
+                    made, plan.checkpoint.string());
+}
+
+Result<void> train_here(train::Trainer& trainer, const train::Plan& plan,
+                        const TrainArguments& options, const std::stop_token& stop) {
   TrainingReport report(trainer, plan, options.json);
   if (!options.tensorboard.empty()) COMMENSAL_TRY(report.write_events_to(options.tensorboard));
-  const auto done = steps_to_end(trainer, plan, report);
+  const auto done = steps_to_end(trainer, plan, report, stop);
   report.end();
   COMMENSAL_TRY(done);
+  return trainer.save();
+}
+
+/// To the last step. Error: kCancelled (by a signal; what was made is kept where the plan says).
+Result<void> train_to_end(train::Trainer& trainer, const train::Plan& plan,
+                          const TrainArguments& options) {
+  const StoppingOnSignal stopping;
+  const bool is_remote = options.remote.is_asked();
+  if (!is_remote) {
+    COMMENSAL_TRY(train_here(trainer, plan, options, stopping.token()));
+    return check_at_end(trainer, plan, is_remote);
+  }
+  COMMENSAL_TRY(train_at_gateway(trainer, options.remote, !options.json, stopping.token()));
+  COMMENSAL_TRY(check_at_end(trainer, plan, is_remote));
   return trainer.save();
 }
 
@@ -55,12 +90,36 @@ void print_end(const train::Trainer& trainer, const train::Plan& plan) {
     fmt::print("kept in  {}, for more steps\n", plan.checkpoint.string());
 }
 
-Result<void> check_folder(const char* option, const std::string& file) {
+/// What a training reads, or goes on from.
+std::vector<core::Path> files_of(const core::Path& file, const train::Plan& plan) {
+  std::vector<core::Path> all = {file, plan.model};
+  if (!plan.checkpoint.empty()) all.push_back(plan.checkpoint);
+  for (const auto& [name, source] : plan.data) all.push_back(source.file);
+  if (!plan.evaluate) return all;
+  for (const auto& [name, source] : plan.evaluate->data) all.push_back(source.file);
+  return all;
+}
+
+Result<void> check_place(const char* option, const std::string& file,
+                         const std::vector<core::Path>& others) {
+  if (file.empty()) return {};
   std::error_code ignored;
   const core::Path folder = core::Path(file).parent_path();
-  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return {};
-  return core::fail(core::ErrorCode::kNotFound,
-                    "{} is '{}', expected a file in a folder that is there", option, file);
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
+    return core::fail(ErrorCode::kNotFound, "{} is '{}', expected a file in a folder that is there",
+                      option, file);
+  }
+  const auto place_of = [&](const core::Path& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+  };
+  const core::Path place = place_of(file);
+  for (const core::Path& other : others) {
+    if (place.empty() || place != place_of(other)) continue;
+    return core::fail(ErrorCode::kInvalidArgument,
+                      "{} is '{}', which the training itself uses: expected another file", option,
+                      file);
+  }
+  return {};
 }
 
 /// What is left of it: the model, where it is wanted, and a picture.
@@ -81,22 +140,23 @@ Result<int> run_training(TrainArguments& options) {
   options.push.connection = options.remote.connection = options.connection;
   COMMENSAL_ASSIGN(const train::Plan plan, train::read_plan(options.plan));
   COMMENSAL_TRY(options.backend.check());
-  COMMENSAL_TRY(check_folder("--export", options.exported));
-  COMMENSAL_TRY(check_folder("--svg", options.svg));
+  const auto used = files_of(options.plan, plan);
+  COMMENSAL_TRY(check_place("--export", options.exported, used));
+  COMMENSAL_TRY(check_place("--svg", options.svg, used));
+  hold_signals();
+  std::optional<EndingAtOnce> starting(std::in_place);  // there is nothing to keep
   COMMENSAL_ASSIGN(auto trainer, train::Trainer::create(plan, options.backend.session()));
   // What would fail at the end is told before the first step.
   if (!options.exported.empty() || !options.push.name.empty()) COMMENSAL_TRY(trainer.exported());
   if (!options.push.name.empty()) COMMENSAL_TRY(prepare_push(options.push, plan));
+  starting.reset();
   if (!options.json) {
     fmt::print("{}: {} weights, steps {} to {} of {} samples\n", plan.model.string(),
                trainer.weights(), std::min(trainer.done() + 1, plan.steps), plan.steps, plan.batch);
+    std::fflush(stdout);
   }
-  if (options.remote.is_asked()) {
-    COMMENSAL_TRY(train_at_gateway(trainer, options.remote, !options.json));
-    COMMENSAL_TRY(trainer.save());
-  } else {
-    COMMENSAL_TRY(train_to_end(trainer, plan, options));
-  }
+  COMMENSAL_TRY(train_to_end(trainer, plan, options));
+  const EndingAtOnce ending;
   COMMENSAL_ASSIGN(const std::string pushed, keep_results(trainer, plan, options));
   if (!options.json) {
     print_end(trainer, plan);
