@@ -103,6 +103,7 @@ Result<Evaluation> Evaluation::create(const Graph& model, const Plan& plan,
     TensorType target;
     if (plan.loss.kind != LossKind::kValue) target = batch_of(made.data_.back(), size);
     COMMENSAL_ASSIGN(WithLoss with, with_loss(model, inputs, target, made.loss_));
+    COMMENSAL_TRY(check_classes(plan.evaluate->data, made.data_.back(), with.classes, plan.loss));
     const auto loss = std::ranges::find_if(
         with.graph.outputs, [&](ValueId id) { return with.graph.name_of(id) == with.name; });
     with.graph.outputs = {*loss};

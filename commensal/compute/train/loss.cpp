@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/grad/maker.hpp>
 #include <commensal/compute/train/loss.hpp>
+#include <commensal/compute/train/weights.hpp>
 
 namespace commensal::train {
 
@@ -18,15 +19,6 @@ using tensor::TensorType;
 namespace {
 
 constexpr const char* kLossName = "commensal.loss";
-
-Result<ValueId> output_named(const Graph& model, const std::string& name) {
-  for (const ValueId id : model.outputs) {
-    if (model.name_of(id) == name) return id;
-  }
-  std::string names;
-  for (const ValueId id : model.outputs) names += (names.empty() ? "" : ", ") + model.name_of(id);
-  return fail(ErrorCode::kInvalidArgument, "the model has no output '{}', it has: {}", name, names);
-}
 
 /// The mean over the classes, and over the places that count.
 Value smoothed(Maker& maker, Value scores, Value target, const Loss& loss) {
@@ -71,6 +63,15 @@ Result<Value> add_loss(Maker& maker, Value output, const TensorType& wanted, con
 
 }  // namespace
 
+Result<ValueId> output_named(const Graph& model, const std::string& name) {
+  std::vector<std::string> names;
+  for (const ValueId id : model.outputs) {
+    if (names.emplace_back(model.name_of(id)) == name) return id;
+  }
+  return fail(ErrorCode::kInvalidArgument, "'loss.output': the model has no output '{}', it has {}",
+              name, some_of(names));
+}
+
 Result<WithLoss> with_loss(const Graph& model, const std::vector<TensorType>& inputs,
                            const TensorType& target, const Loss& loss) {
   COMMENSAL_ASSIGN(const ValueId output, output_named(model, loss.output));
@@ -79,11 +80,13 @@ Result<WithLoss> with_loss(const Graph& model, const std::vector<TensorType>& in
     return fail(ErrorCode::kUnsupported, "the type of output '{}' is not known before it runs",
                 loss.output);
   }
-  if (loss.kind == LossKind::kValue) return WithLoss{model, loss.output, inputs, output};
+  if (loss.kind == LossKind::kValue) return WithLoss{model, loss.output, inputs, output, 0};
   Maker maker(model, std::move(known));
-  COMMENSAL_ASSIGN(const Value added, add_loss(maker, maker.value(output), target, loss));
+  const Value scores = maker.value(output);
+  COMMENSAL_ASSIGN(const Value added, add_loss(maker, scores, target, loss));
   COMMENSAL_TRY(maker.state());
-  WithLoss made{std::move(maker.graph()), kLossName, inputs, output};
+  const std::int64_t classes = loss.kind == LossKind::kCrossEntropy ? scores.dims()[1] : 0;
+  WithLoss made{std::move(maker.graph()), kLossName, inputs, output, classes};
   made.graph.values[static_cast<std::size_t>(added.id)].name = kLossName;
   made.graph.outputs = {added.id};
   made.inputs.push_back(target);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/compute/train/samples.hpp>
+#include <commensal/compute/train/weights.hpp>
 
 namespace commensal::train {
 
@@ -55,6 +56,23 @@ Result<Tensor> target_samples(const Sources& sources, LossKind loss) {
 
 }  // namespace
 
+Result<void> check_classes(const Sources& sources, const Tensor& target, std::int64_t classes,
+                           const Loss& loss) {
+  if (classes == 0) return {};
+  const auto all = target.data<std::int64_t>();
+  const auto wrong = std::ranges::find_if(
+      all, [&](std::int64_t one) { return (one < 0 || one >= classes) && one != loss.ignored; });
+  if (wrong == all.end()) return {};
+  const std::int64_t each = target.elements() / target.shape()[0];
+  const auto source = sources.find(kTarget);
+  return fail(ErrorCode::kInvalidArgument,
+              "{}: row {} (from 0) has the class {}, expected 0 to {}{}: output '{}' has {} scores",
+              source == sources.end() ? kTarget : source->second.file.string(),
+              (wrong - all.begin()) / each, *wrong, classes - 1,
+              loss.ignored ? fmt::format(", or {}, which is ignored", *loss.ignored) : "",
+              loss.output, classes);
+}
+
 TensorType batch_of(const Tensor& samples, std::int64_t batch) {
   std::vector<std::int64_t> dims(samples.shape().dims().begin(), samples.shape().dims().end());
   dims[0] = batch;
@@ -71,12 +89,12 @@ Result<std::vector<Tensor>> read_samples(const Sources& sources, const graph::Gr
   if (loss != LossKind::kValue) {
     COMMENSAL_ASSIGN(made.emplace_back(), target_samples(sources, loss));
   }
+  std::vector<std::string> inputs;
+  for (const graph::ValueId id : model.inputs) inputs.push_back(model.name_of(id));
   for (const auto& [name, source] : sources) {
-    const bool is_known = name == kTarget || std::ranges::any_of(model.inputs, [&](auto id) {
-                            return model.name_of(id) == name;
-                          });
-    if (!is_known)
-      return fail(ErrorCode::kInvalidArgument, "'data.{}': the model has no such input", name);
+    if (name != kTarget && std::ranges::find(inputs, name) == inputs.end())
+      return fail(ErrorCode::kInvalidArgument, "'data.{}': the model has no such input, it has {}",
+                  name, some_of(inputs));
   }
   for (const Tensor& each : made) {
     if (each.shape()[0] != made[0].shape()[0])

@@ -16,6 +16,12 @@ core::Result<std::vector<tensor::Tensor>> read_samples(const Sources& sources,
                                                        const graph::Graph& model, LossKind loss,
                                                        std::int64_t batch, std::int64_t least);
 
+/// That each of the classes of `target`, the last of read_samples(), is one of `classes`, or
+/// ignored; nothing where there are none (0). Error: kInvalidArgument, with the first row that is
+/// not so.
+core::Result<void> check_classes(const Sources& sources, const tensor::Tensor& target,
+                                 std::int64_t classes, const Loss& loss);
+
 /// The type of so many of those samples.
 tensor::TensorType batch_of(const tensor::Tensor& samples, std::int64_t batch);
 

@@ -128,7 +128,9 @@ Result<Step> make_step(const Graph& model, const StepRequest& request) {
     COMMENSAL_ASSIGN(gradients, accumulated(*gradients, {all, made.inputs, request.accumulate,
                                                          made.name, request.weights.size()}));
   }
-  return with_update(*gradients, all, made.name, request);
+  COMMENSAL_ASSIGN(Step step, with_update(*gradients, all, made.name, request));
+  step.classes = made.classes;
+  return step;
 }
 
 }  // namespace commensal::train

@@ -84,6 +84,7 @@ struct Step {
   };
   std::vector<Entry> state;
   std::size_t batch_inputs = 0;  // inputs before the state
+  std::int64_t classes = 0;      // of LossKind::kCrossEntropy
 };
 
 /// Errors, one line: those of grad::with_gradients; kInvalidArgument (no such output, a target that

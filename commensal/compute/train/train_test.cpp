@@ -10,6 +10,7 @@
 #include <commensal/compute/io/npy.hpp>
 #include <commensal/compute/train/testing/small_training.hpp>
 #include <commensal/compute/train/trainer.hpp>
+#include <commensal/compute/train/weights.hpp>
 
 namespace commensal::train {
 namespace {
@@ -205,7 +206,8 @@ TEST(Training, BadSettingsAreRefused) {
               ::testing::HasSubstr("expected one of sgd, momentum, nesterov, adamw, adagrad"));
   EXPECT_THAT(message("optimiser: {rate: fast}\n"), ::testing::HasSubstr("'optimiser.rate'"));
   EXPECT_THAT(message("optimiser: {betas: [0.9]}\n"), ::testing::HasSubstr("two numbers"));
-  EXPECT_THAT(message("weights: [nothing]\n"), ::testing::HasSubstr("no value 'nothing'"));
+  EXPECT_THAT(message("weights: [nothing]\n"),
+              ::testing::HasSubstr("no weight 'nothing', it has conv.w, conv.b, bn"));
   EXPECT_THAT(message("checkpoint: 3\n"), ::testing::HasSubstr("'checkpoint': expected a map"));
   EXPECT_THAT(message("checkpoint: {file: none/at.ckpt}\n"),
               ::testing::HasSubstr("expected one in a folder that is there"));
@@ -215,6 +217,50 @@ TEST(Training, BadSettingsAreRefused) {
   const auto bare = parse_plan("model: m.onnx\ndata: {x: x.npy}\n", "");
   ASSERT_FALSE(bare);
   EXPECT_EQ(bare.error().message, "'loss': expected a map");
+}
+
+TEST(Training, NamesThatAreNotTheModelsAreAnsweredByThoseThatAre) {
+  const SmallTraining training("weights: [fc.w]\n");
+  auto plan = read_plan(training.plan());
+  ASSERT_TRUE(plan) << plan.error().message;
+  plan->loss.output = "score";
+  const auto output = Trainer::create(*plan, {});
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().message,
+            "'loss.output': the model has no output 'score', it has scores");
+  EXPECT_EQ(refusal(SmallTraining("data: {x: x.npy, y: y.npy, target: y.npy}\n")),
+            "'data.y': the model has no such input, it has x");
+  std::vector<std::string> names;
+  for (int i = 0; i < 8; ++i) names.push_back(std::to_string(i));
+  EXPECT_EQ(some_of(names), "0, 1, 2, 3, 4, 5 and 2 more");
+  names.pop_back();
+  EXPECT_EQ(some_of(names), "0, 1, 2, 3, 4, 5, 6");
+}
+
+TEST(Training, AClassThatTheScoresDoNotHaveIsFoundBeforeTheFirstStep) {
+  const auto message = [](std::int64_t row_17, const std::string& more) {
+    const SmallTraining training(more);
+    const auto target = testing::pictures(100).target;
+    const auto all = target.data<std::int64_t>();
+    std::vector<std::int64_t> classes(all.begin(), all.end());
+    classes[17] = row_17;
+    training.write("z.npy", *io::write_npy(Tensor::of<std::int64_t>({100}, classes)));
+    auto plan = read_plan(training.plan());
+    if (!plan) return plan.error().message;
+    plan->loss.ignored = -100;
+    const auto made = Trainer::create(*plan, {});
+    const std::string wrong = made ? "accepted" : made.error().message;
+    return wrong.substr(wrong.find("z.npy") == wrong.npos ? 0 : wrong.find("z.npy"));
+  };
+  const std::string trained = "data: {x: x.npy, target: z.npy}\n";
+  EXPECT_EQ(message(3, trained), "accepted");
+  EXPECT_EQ(message(-100, trained), "accepted");
+  EXPECT_EQ(message(4, trained),
+            "z.npy: row 17 (from 0) has the class 4, expected 0 to 3, or -100, which is "
+            "ignored: output 'scores' has 4 scores");
+  EXPECT_THAT(message(-1, trained), ::testing::HasSubstr("row 17 (from 0) has the class -1"));
+  EXPECT_THAT(message(9, "evaluate: {data: {x: x.npy, target: z.npy}}\n"),
+              ::testing::HasSubstr("z.npy: row 17 (from 0) has the class 9"));
 }
 
 /// One weight, three steps, beside the formulas in binary64.

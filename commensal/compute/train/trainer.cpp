@@ -6,6 +6,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
 #include <commensal/compute/tensor/float16.hpp>
+#include <commensal/compute/train/loss.hpp>
 #include <commensal/compute/train/samples.hpp>
 #include <commensal/compute/train/trainer.hpp>
 #include <commensal/compute/train/weights.hpp>
@@ -100,6 +101,7 @@ float loss_of(const Tensor& loss) {
 Result<void> choose_weights(const Plan& plan, const std::vector<TensorType>& inputs,
                             Trained& model) {
   const std::string& output = plan.loss.output;
+  COMMENSAL_TRY(output_named(*model.graph, output));
   if (!plan.weights.empty()) {
     COMMENSAL_ASSIGN(model.weights, chosen_weights(*model.graph, output, plan.weights));
   } else if (!plan.adapters) {
@@ -144,6 +146,7 @@ Result<Trainer> Trainer::create(const Plan& plan, const graph::SessionOptions& o
   COMMENSAL_TRY(choose_weights(plan, part, model));
   request.weights = model.weights;
   COMMENSAL_ASSIGN(Step step, make_step(*model.graph, request));
+  COMMENSAL_TRY(check_classes(plan.data, data.back(), step.classes, plan.loss));
   COMMENSAL_ASSIGN(auto session, graph::Session::create(step.graph, options));
   const core::Digest training =
       training_of(plan, file->bytes(), *model.graph, data, request.weights);

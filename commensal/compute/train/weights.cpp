@@ -34,6 +34,15 @@ Result<std::vector<std::string>> trained_weights(const Graph& model, const std::
   return made;
 }
 
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kSome = 6;
+  std::string made;
+  const std::size_t shown = names.size() > kSome + 1 ? kSome : names.size();
+  for (std::size_t i = 0; i < shown; ++i) made += (i == 0 ? "" : ", ") + names[i];
+  if (shown < names.size()) made += fmt::format(" and {} more", names.size() - shown);
+  return made;
+}
+
 bool fits(std::string_view pattern, std::string_view text) {
   // Where it does not go on, the last * takes one character more.
   std::size_t at = 0, last = std::string_view::npos, taken = 0;
@@ -62,6 +71,10 @@ Result<std::vector<std::string>> chosen_weights(const Graph& model, const std::s
   std::set<std::string> patterned;
   for (const std::string& name : named) {
     if (name.find('*') == std::string::npos) {
+      if (initialiser_of(model, name) == nullptr) {
+        return fail(ErrorCode::kInvalidArgument, "the model has no weight '{}', it has {}", name,
+                    some_of(all));
+      }
       made.push_back(name);
       continue;
     }
@@ -72,8 +85,8 @@ Result<std::vector<std::string>> chosen_weights(const Graph& model, const std::s
       patterned.insert(one);
     }
     if (any) continue;
-    return fail(ErrorCode::kInvalidArgument, "'{}' fits none of the model's {} weights", name,
-                all.size());
+    return fail(ErrorCode::kInvalidArgument, "'{}' fits none of the model's {} weights: {}", name,
+                all.size(), some_of(all));
   }
   for (const std::string& one : all) {
     if (patterned.contains(one) && std::ranges::find(made, one) == made.end()) made.push_back(one);

@@ -14,11 +14,14 @@ core::Result<std::vector<std::string>> trained_weights(const graph::Graph& model
                                                        const std::string& output);
 
 /// Of `trained_weights`, in its order, those that a pattern fits ("fc.*": * stands for anything);
-/// before them what is named without one, in the order of `named`, whatever it is. Nothing twice.
-/// Error: kInvalidArgument (a pattern that fits none).
+/// before them what is named without one, in the order of `named`, whatever initialiser it is.
+/// Nothing twice. Error: kInvalidArgument (a pattern that fits none, a name of none).
 core::Result<std::vector<std::string>> chosen_weights(const graph::Graph& model,
                                                       const std::string& output,
                                                       const std::vector<std::string>& named);
+
+/// "a, b, c and 12 more": what there is, for who asked for something else.
+std::string some_of(const std::vector<std::string>& names);
 
 /// Whether `text` is what `pattern` says, in which * stands for anything, nothing too.
 bool fits(std::string_view pattern, std::string_view text);
