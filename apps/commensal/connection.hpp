@@ -6,6 +6,7 @@
 #include <commensal/base/core/file.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/serve/client/client.hpp>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -31,16 +32,18 @@ core::Result<client::Client> connect(const Connection& connection);
 /// Errors: kInvalidArgument (more than one slash), those of who_am_i().
 core::Result<std::string> full_model_name(client::Client& client, const std::string& given);
 
-/// Asks until somebody is there to answer; one who is away for longer than that is given up.
+/// Asks until somebody is there to answer; one who is away for longer than that, or at `stop`, is
+/// given up.
 template <class Ask>
-auto ask_again(std::int64_t away_ms_max, const Ask& ask) -> decltype(ask()) {
+auto ask_again(std::int64_t away_ms_max, const Ask& ask, const std::stop_token& stop = {})
+    -> decltype(ask()) {
   constexpr int kPauseMs = 200;
   for (std::int64_t away_ms = 0;; away_ms += kPauseMs) {
     auto answer = ask();
     const bool is_away = !answer && (answer.error().code == core::ErrorCode::kUnavailable ||
                                      answer.error().code == core::ErrorCode::kDeadlineExceeded ||
                                      answer.error().code == core::ErrorCode::kDataLoss);
-    if (!is_away || away_ms >= away_ms_max) return answer;
+    if (!is_away || away_ms >= away_ms_max || stop.stop_requested()) return answer;
     std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
   }
 }

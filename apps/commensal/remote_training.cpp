@@ -108,7 +108,8 @@ class Remote {
     const train::Checkpoint before = trainer_.checkpoint();
     const client::RolloutOrder order = this->order(attempt);
     COMMENSAL_ASSIGN(client::RolloutInfo info,
-                     ask_again(kAwayMsMax, [&] { return client_.start_rollout(order); }));
+                     ask_again(
+                         kAwayMsMax, [&] { return client_.start_rollout(order); }, stop_));
     began_ns_ = clock_.monotonic_ns();
     first_ = trainer_.done();
     std::uint64_t taken = 0;
@@ -117,7 +118,8 @@ class Remote {
       if (info.is_over()) break;
       if (stop_.stop_requested()) return true;
       COMMENSAL_ASSIGN(
-          info, ask_again(kAwayMsMax, [&] { return client_.rollout(info.id, taken, kNewsMs); }));
+          info, ask_again(
+                    kAwayMsMax, [&] { return client_.rollout(info.id, taken, kNewsMs); }, stop_));
     }
     bar_.clear();
     reason_ = info.reason;
@@ -135,7 +137,8 @@ class Remote {
 
   Result<void> fetch(const client::RolloutInfo& info, std::uint64_t step) {
     COMMENSAL_ASSIGN(const core::Bytes bytes,
-                     ask_again(kAwayMsMax, [&] { return client_.rollout_step(info.id, step); }));
+                     ask_again(
+                         kAwayMsMax, [&] { return client_.rollout_step(info.id, step); }, stop_));
     COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::StepRecord>(bytes));
     return train::take_segment(trainer_, record.outputs);
   }

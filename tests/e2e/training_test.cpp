@@ -96,6 +96,27 @@ TEST_F(Trainings, GoOnThoughTheirConsumerAndTheirGatewayAreKilled) {
   verify_ledger();
 }
 
+TEST_F(Trainings, GoOnAfterASignalToTheirConsumer) {
+  training_.write_plan("steps: 400\noptimiser: {kind: momentum, rate: 0.02}\n");
+  const std::string expected = local_weights();
+  const auto honest = start_honest();
+  {
+    Process stopped(at_the_gateway(), folder_.at("stopped.log"));
+    EXPECT_NE(line_of(stopped, "step "), "");
+    stopped.signal(SIGTERM);
+    EXPECT_EQ(stopped.wait(), 1);
+    const auto log = core::read_file(folder_.at("stopped.log"));
+    ASSERT_TRUE(log);
+    EXPECT_THAT(
+        std::string(core::as_text(*log)),
+        HasSubstr("of 400: the gateway has its state, the same command goes on from there"));
+  }
+  int status = -1;
+  const std::string said = run(at_the_gateway(), status);
+  EXPECT_EQ(status, 0) << said;
+  EXPECT_THAT(said, HasSubstr("weights  " + expected));
+}
+
 TEST_F(Trainings, SayWhoMayHaveTheData) {
   int status = 0;
   const std::string said =

@@ -79,8 +79,10 @@ Result<void> train_to_end(train::Trainer& trainer, const train::Plan& plan,
     COMMENSAL_TRY(train_here(trainer, plan, options, stopping.token()));
     return check_at_end(trainer, plan, is_remote);
   }
-  COMMENSAL_TRY(train_at_gateway(trainer, options.remote, !options.json, stopping.token()));
-  COMMENSAL_TRY(check_at_end(trainer, plan, is_remote));
+  const std::stop_token stop = stopping.token();
+  const auto done = train_at_gateway(trainer, options.remote, !options.json, stop);
+  if (stop.stop_requested()) COMMENSAL_TRY(check_at_end(trainer, plan, is_remote));
+  COMMENSAL_TRY(done);
   return trainer.save();
 }
 
