@@ -11,6 +11,7 @@ inline constexpr std::int64_t kTrainingPlanBytesMax = 1 << 16;  // of the YAML f
 inline constexpr std::size_t kTrainingSourcesMax = 64;
 inline constexpr std::int64_t kTrainingStepsMax = 1 << 24;  // float32 counts them exactly
 inline constexpr std::int64_t kTrainingBatchMax = 1 << 20;
+inline constexpr std::int64_t kTrainingHeldOutMax = std::int64_t{1} << 40;  // samples
 inline constexpr std::int64_t kTrainingPartsMax = 256;  // of a batch: each has its own nodes
 inline constexpr std::int64_t kTrainingRankMax = 4096;  // of adapters
 inline constexpr std::int64_t kTrainingClassMax = std::int64_t{1} << 40;  // that is ignored

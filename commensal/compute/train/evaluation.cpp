@@ -85,6 +85,7 @@ Right right_classes(const Tensor& scores, const Tensor& targets,
 }
 
 Result<Evaluation> Evaluation::create(const Graph& model, const Plan& plan,
+                                      std::vector<Tensor> data,
                                       const std::vector<std::string>& weights,
                                       const graph::SessionOptions& options) {
   Evaluation made;
@@ -92,9 +93,11 @@ Result<Evaluation> Evaluation::create(const Graph& model, const Plan& plan,
   made.loss_.smoothing = 0;
   const std::int64_t batch = plan.batch / plan.accumulate;
   const bool is_free = leaves_batch_free(model);
-  COMMENSAL_ASSIGN(made.data_, read_samples(plan.evaluate->data, model, plan.loss.kind, batch,
-                                            is_free ? 1 : batch));
+  made.data_ = std::move(data);
   const std::int64_t all = made.data_[0].shape()[0];
+  if (!is_free && all < batch)
+    return fail(ErrorCode::kInvalidArgument, "{} samples, expected at least a batch of {}", all,
+                batch);
   const auto add = [&](std::int64_t first, std::int64_t last, std::int64_t size) -> Result<void> {
     if (first == last) return {};
     std::vector<TensorType> inputs;

@@ -14,9 +14,11 @@ namespace commensal::train {
 /// Thread-safety: none.
 class Evaluation {
  public:
-  /// `weights`: names of initialisers of `model` that run() is given.
-  /// Errors: those of read_samples() and with_loss().
+  /// `data`: as of read_samples(); `weights`: names of initialisers of `model` that run() is given.
+  /// Errors: those of with_loss() and check_classes(); kInvalidArgument (less than a batch, where
+  /// the model fixes its size).
   static core::Result<Evaluation> create(const graph::Graph& model, const Plan& plan,
+                                         std::vector<tensor::Tensor> data,
                                          const std::vector<std::string>& weights,
                                          const graph::SessionOptions& options);
   /// The mean over batches, each by its samples, added in binary64 from the first on.

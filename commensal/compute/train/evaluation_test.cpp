@@ -65,6 +65,30 @@ TEST(TrainingEvaluation, TellsOfSamplesThatAreHeldOutAndChangesNoWeight) {
   EXPECT_EQ(core::to_hex(trainer->weights_digest()), testing::digest_after(plain, 40));
 }
 
+TEST(TrainingEvaluation, TheLastSamplesAreNotTrainedOn) {
+  const SmallTraining whole(std::string(kHow) + "evaluate: {last: 37}\n");
+  const SmallTraining parts(std::string(kHow) +
+                            "data: {x: first_x.npy, target: first_y.npy}\n"
+                            "evaluate: {data: {x: held_x.npy, target: held_y.npy}}\n");
+  write_held_out(parts);
+  const auto all = testing::pictures(137);
+  whole.write("x.npy", *io::write_npy(all.x));
+  whole.write("y.npy", *io::write_npy(all.target));
+  const auto first = testing::pictures(100);
+  parts.write("first_x.npy", *io::write_npy(first.x));
+  parts.write("first_y.npy", *io::write_npy(first.target));
+  auto one = trainer_of(whole), other = trainer_of(parts);
+  ASSERT_TRUE(one) << one.error().message;
+  ASSERT_TRUE(other) << other.error().message;
+  ASSERT_EQ(run(*one, 40), "");
+  ASSERT_EQ(run(*other, 40), "");
+  EXPECT_EQ(one->weights_digest(), other->weights_digest());
+  EXPECT_EQ(one->training(), other->training());
+  ASSERT_EQ(one->held_out().size(), 1U);
+  EXPECT_EQ(one->held_out()[0].loss, other->held_out()[0].loss);
+  EXPECT_EQ(one->held_out()[0].accuracy, other->held_out()[0].accuracy);
+}
+
 TEST(TrainingEvaluation, OfDataThatDoesNotFitIsRefused) {
   const auto message = [](const std::string& how) {
     const SmallTraining training("evaluate: " + how + "\n");
@@ -75,7 +99,12 @@ TEST(TrainingEvaluation, OfDataThatDoesNotFitIsRefused) {
   EXPECT_THAT(message("{data: {x: held_x.npy, target: y.npy}}"),
               HasSubstr("'evaluate': the data has 37 and 100 samples"));
   EXPECT_THAT(message("{data: {x: held_x.npy}}"), HasSubstr("nothing for the loss's 'target'"));
-  EXPECT_THAT(message("{every: 4}"), HasSubstr("'evaluate.data': expected a map"));
+  EXPECT_THAT(message("{every: 4}"), HasSubstr("'evaluate': expected either data, or last"));
+  EXPECT_THAT(message("{last: 4, data: {x: held_x.npy, target: held_y.npy}}"),
+              HasSubstr("'evaluate': expected either data, or last"));
+  EXPECT_EQ(message("{last: 84}"), "accepted");
+  EXPECT_EQ(message("{last: 85}"),
+            "'evaluate.last' is 85 of 100 samples, expected a batch of 16 to be left");
   EXPECT_THAT(message("{data: {x: no.npy, target: y.npy}}"), HasSubstr("no.npy"));
   EXPECT_THAT(message("{data: {x: {fle: a}, target: y.npy}}"),
               HasSubstr("unknown key 'evaluate.data.x.fle'"));

@@ -12,6 +12,57 @@ using core::Result;
 
 namespace {
 
+/// All that a file may say, docs/training.md too; what is between dots is a section, * any name.
+constexpr std::string_view kKeys[] = {
+    "model",
+    "data.*",
+    "data.*.file",
+    "data.*.scale",
+    "loss.output",
+    "loss.kind",
+    "loss.ignore",
+    "loss.smoothing",
+    "optimiser.kind",
+    "optimiser.rate",
+    "optimiser.momentum",
+    "optimiser.betas",
+    "optimiser.epsilon",
+    "optimiser.decay",
+    "optimiser.clip",
+    "schedule.kind",
+    "schedule.warmup",
+    "schedule.end",
+    "weights",
+    "adapters.rank",
+    "adapters.scale",
+    "adapters.weights",
+    "adapters.export",
+    "steps",
+    "batch",
+    "accumulate",
+    "recompute",
+    "seed",
+    "evaluate.last",
+    "evaluate.data",
+    "evaluate.every",
+    "checkpoint.file",
+    "checkpoint.every",
+};
+
+/// Those of a section, "" of the file itself.
+std::vector<std::string_view> keys_of(std::string_view section) {
+  std::vector<std::string_view> made;
+  for (std::string_view key : kKeys) {
+    if (!section.empty()) {
+      if (!key.starts_with(section) || key.substr(section.size(), 1) != ".") continue;
+      key.remove_prefix(section.size() + 1);
+    }
+    key = key.substr(0, key.find('.'));
+    if (std::ranges::find(made, key) == made.end()) made.push_back(key);
+  }
+  return made;
+}
+
 Result<Source> source_of(const YAML::Node& node, const std::string& where,
                          const core::Path& folder) {
   Source source;
@@ -20,7 +71,7 @@ Result<Source> source_of(const YAML::Node& node, const std::string& where,
     file = node.Scalar();
   } else {
     const Section section(node, where);
-    COMMENSAL_TRY(section.only({"file", "scale"}));
+    COMMENSAL_TRY(section.only(keys_of("data.*")));
     COMMENSAL_TRY(section.text("file", true, file));
     COMMENSAL_TRY(section.number("scale", -1e9, 1e9, source.scale));
   }
@@ -51,7 +102,7 @@ Result<void> read_data(const Section& all, const core::Path& folder, Sources& in
 
 Result<void> read_loss(const Section& all, Plan& plan) {
   const Section loss(all.child("loss"), "loss");
-  COMMENSAL_TRY(loss.only({"output", "kind", "ignore", "smoothing"}));
+  COMMENSAL_TRY(loss.only(keys_of("loss")));
   COMMENSAL_TRY(loss.text("output", true, plan.loss.output));
   COMMENSAL_TRY(loss.choice<LossKind>("kind",
                                       {{"cross_entropy", LossKind::kCrossEntropy},
@@ -75,7 +126,7 @@ Result<void> read_optimiser(const Section& all, Plan& plan) {
   if (!all.has("optimiser")) return {};
   const Section section(all.child("optimiser"), "optimiser");
   Optimiser& into = plan.optimiser;
-  COMMENSAL_TRY(section.only({"kind", "rate", "momentum", "betas", "epsilon", "decay", "clip"}));
+  COMMENSAL_TRY(section.only(keys_of("optimiser")));
   COMMENSAL_TRY(section.choice<OptimiserKind>("kind",
                                               {{"sgd", OptimiserKind::kSgd},
                                                {"momentum", OptimiserKind::kMomentum},
@@ -99,7 +150,7 @@ Result<void> read_optimiser(const Section& all, Plan& plan) {
 Result<void> read_schedule(const Section& all, Plan& plan) {
   if (!all.has("schedule")) return {};
   const Section section(all.child("schedule"), "schedule");
-  COMMENSAL_TRY(section.only({"kind", "warmup", "end"}));
+  COMMENSAL_TRY(section.only(keys_of("schedule")));
   COMMENSAL_TRY(section.choice<Schedule::Kind>("kind",
                                                {{"constant", Schedule::Kind::kConstant},
                                                 {"linear", Schedule::Kind::kLinear},
@@ -134,7 +185,7 @@ Result<void> read_adapters(const Section& all, Plan& plan) {
   if (!all.has("adapters")) return {};
   const Section section(all.child("adapters"), "adapters");
   Adapters made;
-  COMMENSAL_TRY(section.only({"rank", "weights", "scale", "export"}));
+  COMMENSAL_TRY(section.only(keys_of("adapters")));
   COMMENSAL_TRY(section.count("rank", 1, limits::kTrainingRankMax, made.rank));
   COMMENSAL_TRY(section.texts("weights", kNames, made.weights));
   COMMENSAL_TRY(section.number("scale", -1e6, 1e6, made.scale));
@@ -146,9 +197,14 @@ Result<void> read_adapters(const Section& all, Plan& plan) {
 Result<void> read_evaluate(const Section& all, const core::Path& folder, Plan& plan) {
   if (!all.has("evaluate")) return {};
   const Section section(all.child("evaluate"), "evaluate");
-  COMMENSAL_TRY(section.only({"data", "every"}));
+  COMMENSAL_TRY(section.only(keys_of("evaluate")));
+  if (section.has("data") == section.has("last")) {
+    return fail(ErrorCode::kInvalidArgument,
+                "'evaluate': expected either data, or last: so many of the samples that there are");
+  }
   Plan::HeldOut made;
-  COMMENSAL_TRY(read_data(section, folder, made.data));
+  if (section.has("data")) COMMENSAL_TRY(read_data(section, folder, made.data));
+  COMMENSAL_TRY(section.count("last", 1, limits::kTrainingHeldOutMax, made.last));
   COMMENSAL_TRY(section.count("every", 1, limits::kTrainingStepsMax, made.every));
   plan.evaluate = std::move(made);
   return {};
@@ -167,7 +223,7 @@ Result<void> read_batch(const Section& all, Plan& plan) {
 Result<void> read_checkpoint(const Section& all, const core::Path& folder, Plan& plan) {
   if (!all.has("checkpoint")) return {};
   const Section section(all.child("checkpoint"), "checkpoint");
-  COMMENSAL_TRY(section.only({"file", "every"}));
+  COMMENSAL_TRY(section.only(keys_of("checkpoint")));
   std::string file;
   COMMENSAL_TRY(section.text("file", true, file));
   plan.checkpoint = folder / file;
@@ -178,9 +234,7 @@ Result<Plan> read_all(const YAML::Node& root, const core::Path& folder) {
   Plan plan;
   const Section all(root, "");
   if (!root.IsMap()) return fail(ErrorCode::kInvalidArgument, "expected a map of settings");
-  COMMENSAL_TRY(
-      all.only({"model", "data", "loss", "optimiser", "schedule", "weights", "steps", "batch",
-                "accumulate", "seed", "checkpoint", "recompute", "adapters", "evaluate"}));
+  COMMENSAL_TRY(all.only(keys_of("")));
   std::string model;
   COMMENSAL_TRY(all.text("model", true, model));
   plan.model = folder / model;
@@ -201,6 +255,8 @@ Result<Plan> read_all(const YAML::Node& root, const core::Path& folder) {
 }
 
 }  // namespace
+
+std::vector<std::string> plan_keys() { return {std::begin(kKeys), std::end(kKeys)}; }
 
 Result<Plan> parse_plan(const std::string& text, const core::Path& folder) {
   try {

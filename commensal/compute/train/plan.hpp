@@ -29,7 +29,8 @@ struct Plan {
   Recompute recompute;
   std::optional<Adapters> adapters;
   struct HeldOut {
-    Sources data;
+    Sources data;              // or
+    std::int64_t last = 0;     // of the training's own samples, which are not trained on
     std::int64_t every = 100;  // steps between two evaluations
   };
   std::optional<HeldOut> evaluate;
@@ -38,5 +39,8 @@ struct Plan {
 /// Errors, one line each, naming the key and what was expected: kInvalidArgument; of the file.
 core::Result<Plan> read_plan(const core::Path& path);
 core::Result<Plan> parse_plan(const std::string& text, const core::Path& folder);
+
+/// All that such a file may say: "model", "loss.output", with * for any name ("data.*").
+std::vector<std::string> plan_keys();
 
 }  // namespace commensal::train

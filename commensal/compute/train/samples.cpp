@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/compute/train/samples.hpp>
 #include <commensal/compute/train/weights.hpp>
+#include <numeric>
 
 namespace commensal::train {
 
@@ -55,6 +56,25 @@ Result<Tensor> target_samples(const Sources& sources, LossKind loss) {
 }
 
 }  // namespace
+
+Result<std::vector<Tensor>> take_last(std::vector<Tensor>& data, std::int64_t count,
+                                      std::int64_t least) {
+  const std::int64_t all = data[0].shape()[0];
+  if (count > all - least) {
+    return fail(ErrorCode::kInvalidArgument,
+                "'evaluate.last' is {} of {} samples, expected a batch of {} to be left", count,
+                all, least);
+  }
+  std::vector<std::int64_t> which(static_cast<std::size_t>(all));
+  std::iota(which.begin(), which.end(), 0);
+  const auto middle = which.begin() + (all - count);
+  std::vector<Tensor> made;
+  for (Tensor& each : data) {
+    made.push_back(gathered(each, {middle, which.end()}));
+    each = gathered(each, {which.begin(), middle});
+  }
+  return made;
+}
 
 Result<void> check_classes(const Sources& sources, const Tensor& target, std::int64_t classes,
                            const Loss& loss) {

@@ -16,6 +16,11 @@ core::Result<std::vector<tensor::Tensor>> read_samples(const Sources& sources,
                                                        const graph::Graph& model, LossKind loss,
                                                        std::int64_t batch, std::int64_t least);
 
+/// The last `count` samples of each, which `data` then lacks. Error: kInvalidArgument (fewer than
+/// `least` are left).
+core::Result<std::vector<tensor::Tensor>> take_last(std::vector<tensor::Tensor>& data,
+                                                    std::int64_t count, std::int64_t least);
+
 /// That each of the classes of `target`, the last of read_samples(), is one of `classes`, or
 /// ignored; nothing where there are none (0). Error: kInvalidArgument, with the first row that is
 /// not so.

@@ -11,7 +11,7 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
-Result<void> Section::only(std::initializer_list<std::string_view> keys) const {
+Result<void> Section::only(const std::vector<std::string_view>& keys) const {
   if (!node_.IsDefined() || !node_.IsMap())
     return fail(ErrorCode::kInvalidArgument, "'{}': expected a map", where_);
   std::set<std::string> seen;

@@ -26,7 +26,7 @@ class Section {
     return where_.empty() ? key : where_ + "." + key;
   }
 
-  core::Result<void> only(std::initializer_list<std::string_view> keys) const;
+  core::Result<void> only(const std::vector<std::string_view>& keys) const;
   core::Result<void> text(const char* key, bool must, std::string& into) const;
   core::Result<void> number(const char* key, double least, double most, double& into) const;
   core::Result<void> count(const char* key, std::int64_t least, std::int64_t most,

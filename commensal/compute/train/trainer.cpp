@@ -118,6 +118,17 @@ Result<void> choose_weights(const Plan& plan, const std::vector<TensorType>& inp
   return {};
 }
 
+/// None where the plan has none. `data`: of the training, which loses those that are held out.
+Result<std::vector<Tensor>> held_out_samples(const Plan& plan, const Graph& model,
+                                             std::vector<Tensor>& data) {
+  if (!plan.evaluate) return std::vector<Tensor>();
+  if (plan.evaluate->last > 0) return take_last(data, plan.evaluate->last, plan.batch);
+  auto read =
+      read_samples(plan.evaluate->data, model, plan.loss.kind, plan.batch / plan.accumulate, 1);
+  if (!read) return core::in_context("'evaluate'", read.error());
+  return read;
+}
+
 }  // namespace
 
 Result<Trainer> Trainer::create(const Plan& plan, const graph::SessionOptions& options) {
@@ -147,14 +158,16 @@ Result<Trainer> Trainer::create(const Plan& plan, const graph::SessionOptions& o
   request.weights = model.weights;
   COMMENSAL_ASSIGN(Step step, make_step(*model.graph, request));
   COMMENSAL_TRY(check_classes(plan.data, data.back(), step.classes, plan.loss));
+  COMMENSAL_ASSIGN(auto held, held_out_samples(plan, **imported, data));
   COMMENSAL_ASSIGN(auto session, graph::Session::create(step.graph, options));
   const core::Digest training =
       training_of(plan, file->bytes(), *model.graph, data, request.weights);
   Order order(plan.seed, data[0].shape()[0], plan.batch);
   Trainer made(plan, options, std::move(step), std::move(session), {std::move(data)},
                std::move(order));
-  if (plan.evaluate) {
-    auto held_out = Evaluation::create(*model.graph, plan, request.weights, options);
+  if (!held.empty()) {
+    auto held_out =
+        Evaluation::create(*model.graph, plan, std::move(held), request.weights, options);
     if (!held_out) return core::in_context("'evaluate'", held_out.error());
     made.held_out_.emplace(*std::move(held_out));
   }
