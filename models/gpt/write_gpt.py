@@ -34,6 +34,7 @@ schedule: {{kind: cosine, warmup: 100, end: 0.1}}
 steps: {steps}
 batch: 12
 seed: 1
+evaluate: {{data: {{bytes: held_out.npy}}, every: 250}}
 checkpoint: {{file: training.ckpt, every: 100}}
 """
 
