@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/compute/io/npy.hpp>
 #include <commensal/compute/tensor/elements.hpp>
+#include <commensal/compute/tensor/float16.hpp>
 #include <commensal/compute/train/data.hpp>
 #include <numeric>
 
@@ -14,6 +16,27 @@ using core::Result;
 using tensor::DType;
 using tensor::Shape;
 using tensor::Tensor;
+
+bool is_finite(const Tensor& tensor) {
+  const auto all = [](auto values) {
+    return std::ranges::all_of(values, [](auto value) { return std::isfinite(value); });
+  };
+  if (tensor.dtype() == DType::kFloat32) return all(tensor.data<float>());
+  if (tensor.dtype() == DType::kFloat64) return all(tensor.data<double>());
+  const auto narrow = [](auto values) {
+    return std::ranges::all_of(values,
+                               [](auto value) { return std::isfinite(tensor::to_float(value)); });
+  };
+  if (tensor.dtype() == DType::kFloat16) return narrow(tensor.data<tensor::Float16>());
+  if (tensor.dtype() == DType::kBfloat16) return narrow(tensor.data<tensor::Bfloat16>());
+  return true;
+}
+
+std::vector<std::int64_t> without_ones(std::span<const std::int64_t> dims) {
+  std::vector<std::int64_t> made(dims.begin(), dims.end());
+  std::erase(made, 1);
+  return made;
+}
 
 Result<Tensor> read_idx(core::ByteView bytes) {
   const auto word = [&](std::size_t at) {
@@ -42,12 +65,6 @@ Result<Tensor> read_any(const Source& source) {
   if (source.file.extension() == ".npy") return io::read_npy_file(source.file);
   COMMENSAL_ASSIGN(const auto bytes, core::read_file(source.file));
   return read_idx(bytes);
-}
-
-std::vector<std::int64_t> without_ones(std::span<const std::int64_t> dims) {
-  std::vector<std::int64_t> made(dims.begin(), dims.end());
-  std::erase(made, 1);
-  return made;
 }
 
 /// double -> T, rounded or cut as Cast has it for what data is made of.

@@ -29,6 +29,12 @@ core::Result<tensor::Tensor> read_idx(core::ByteView bytes);
 core::Result<tensor::Tensor> prepared(const tensor::Tensor& samples, double scale,
                                       tensor::DType dtype, const std::vector<std::int64_t>& sample);
 
+/// Without those of 1.
+std::vector<std::int64_t> without_ones(std::span<const std::int64_t> dims);
+
+/// Whether all its numbers are.
+bool is_finite(const tensor::Tensor& tensor);
+
 /// The order of the samples, from a seed: epoch e goes by the permutation of stream e.
 class Order {
  public:

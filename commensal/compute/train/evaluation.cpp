@@ -116,7 +116,6 @@ Result<Evaluation> Evaluation::create(const Graph& model, const Plan& plan,
         auto session,
         graph::Session::create(std::make_shared<const Graph>(std::move(with.graph)), options));
     made.parts_.push_back({first, last, size, std::move(session)});
-    made.samples_ = last;
     return {};
   };
   const std::int64_t full = all / batch * batch;
@@ -128,6 +127,7 @@ Result<Evaluation> Evaluation::create(const Graph& model, const Plan& plan,
 Result<Checkpoint::HeldOut> Evaluation::run(std::int64_t step,
                                             std::span<const Checkpoint::Entry> weights) {
   double loss = 0;
+  std::int64_t total = 0;  // a part's loss is the mean of what counts in it
   Right found;
   for (Part& part : parts_) {
     for (std::int64_t first = part.first; first < part.last; first += part.batch) {
@@ -138,14 +138,23 @@ Result<Checkpoint::HeldOut> Evaluation::run(std::int64_t step,
       const Tensor target = inputs.back();
       for (const Checkpoint::Entry& weight : weights) inputs.push_back(weight.value);
       COMMENSAL_ASSIGN(const auto made, part.session.run(inputs));
-      loss += number_of(made[0]) * static_cast<double>(part.batch);
-      if (loss_.kind != LossKind::kCrossEntropy) continue;
-      const Right right = right_classes(made[1], target, loss_.ignored);
-      found.right += right.right;
-      found.all += right.all;
+      std::int64_t counted = part.batch;
+      if (loss_.kind == LossKind::kCrossEntropy) {
+        const Right right = right_classes(made[1], target, loss_.ignored);
+        counted = right.all;
+        found.right += right.right;
+        found.all += right.all;
+      }
+      if (counted == 0) continue;
+      loss += number_of(made[0]) * static_cast<double>(counted);
+      total += counted;
     }
   }
-  Checkpoint::HeldOut made{step, loss / static_cast<double>(samples_)};
+  if (total == 0) {
+    return fail(ErrorCode::kInvalidArgument, "all targets of 'evaluate' are {}, which is ignored",
+                loss_.ignored.value_or(0));
+  }
+  Checkpoint::HeldOut made{step, loss / static_cast<double>(total)};
   if (!std::isfinite(made.loss)) {
     return fail(ErrorCode::kFailedPrecondition, "the held-out loss after step {} is {}", step,
                 made.loss);

@@ -25,7 +25,6 @@ class Evaluation {
   /// Errors: those of a run; kFailedPrecondition (a loss that is not finite).
   core::Result<Checkpoint::HeldOut> run(std::int64_t step,
                                         std::span<const Checkpoint::Entry> weights);
-  std::int64_t samples() const { return samples_; }  // that are looked at
 
  private:
   struct Part {
@@ -36,7 +35,6 @@ class Evaluation {
 
   std::vector<tensor::Tensor> data_;
   std::vector<Part> parts_;
-  std::int64_t samples_ = 0;
   Loss loss_;
 };
 

@@ -110,6 +110,32 @@ TEST(TrainingEvaluation, OfDataThatDoesNotFitIsRefused) {
               HasSubstr("unknown key 'evaluate.data.x.fle'"));
 }
 
+/// What is ignored counts in no mean, however the samples are parted.
+TEST(TrainingEvaluation, IgnoredTargetsDoNotCountWhateverTheBatch) {
+  std::vector<double> losses;
+  for (const int batch : {2, 16, 37}) {
+    const SmallTraining training;
+    write_held_out(training);
+    auto classes = *io::read_npy(*core::read_file(training.file("held_y.npy")));
+    const auto all = classes.data<std::int64_t>();
+    std::vector<std::int64_t> some(all.begin(), all.end());
+    for (std::size_t i = 0; i < some.size(); ++i) some[i] = i % 5 < 3 ? -1 : some[i];
+    training.write("held_y.npy", *io::write_npy(Tensor::of<std::int64_t>({37}, some)));
+    training.write("train.yaml",
+                   core::as_bytes("model: model.onnx\ndata: {x: x.npy, target: y.npy}\n"
+                                  "loss: {output: scores, kind: cross_entropy, ignore: -1}\n"
+                                  "evaluate: {data: {x: held_x.npy, target: held_y.npy}}\nbatch: " +
+                                  std::to_string(batch) + "\n"));
+    auto trainer = trainer_of(training);
+    ASSERT_TRUE(trainer) << trainer.error().message;
+    const auto done = trainer->evaluate();
+    ASSERT_TRUE(done) << batch << ": " << done.error().message;
+    losses.push_back(trainer->held_out().back().loss);
+  }
+  EXPECT_NEAR(losses[0], losses[1], 1e-6);
+  EXPECT_NEAR(losses[0], losses[2], 1e-6);
+}
+
 TEST(TrainingEvaluation, CountsTheFirstOfTheLargestScores) {
   const auto scores = Tensor::of<float>({3, 3}, std::vector<float>{1, 3, 3, 0, 0, 0, 5, 1, 9});
   const auto targets = Tensor::of<std::int64_t>({3}, std::vector<std::int64_t>{1, 1, 2});
@@ -166,30 +192,6 @@ TEST(TrainingLoss, SettingsOfOtherKindsAreRefused) {
       "model: m\ndata: {x: x.npy}\nloss: {output: y, kind: value, smoothing: 0.1}\n", "");
   ASSERT_FALSE(parsed);
   EXPECT_EQ(parsed.error().message, "'loss': ignore and smoothing are of kind cross_entropy alone");
-}
-
-TEST(TrainingOptimiser, NesterovAndAdagradAreTheFormulas) {
-  const std::string only = "weights: [fc.b]\noptimiser: ";
-  const auto values = [](const Trainer& trainer, std::size_t entry) {
-    const auto all = trainer.state()[entry].value.data<float>();
-    return std::vector<double>(all.begin(), all.end());
-  };
-  auto nesterov = trainer_of(SmallTraining(only + "{kind: nesterov, rate: 0.1, momentum: 0.8}\n"));
-  auto adagrad = trainer_of(SmallTraining(only + "{kind: adagrad, rate: 0.1, epsilon: 0.01}\n"));
-  ASSERT_TRUE(nesterov && adagrad);
-  for (int t = 0; t < 3; ++t) {
-    const auto w = values(*nesterov, 0), v = values(*nesterov, 1);
-    const auto u = values(*adagrad, 0), s = values(*adagrad, 1);
-    ASSERT_EQ(run(*nesterov, 1), "");
-    ASSERT_EQ(run(*adagrad, 1), "");
-    for (std::size_t i = 0; i < 4; ++i) {
-      const double v_next = values(*nesterov, 1)[i], g = v_next - 0.8 * v[i];
-      EXPECT_NEAR(values(*nesterov, 0)[i], w[i] - 0.1 * (g + 0.8 * v_next), 1e-6);
-      const double s_next = values(*adagrad, 1)[i], root = std::sqrt(s_next - s[i]);
-      const double move = std::abs(values(*adagrad, 0)[i] - u[i]);
-      EXPECT_NEAR(move, 0.1 * root / (std::sqrt(s_next) + 0.01), 1e-4);
-    }
-  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/compute/grad/maker.hpp>
+#include <commensal/compute/train/data.hpp>
 #include <commensal/compute/train/loss.hpp>
 #include <commensal/compute/train/weights.hpp>
 
@@ -42,8 +43,14 @@ Value cross_entropy(Maker& maker, Value scores, Value target, const Loss& loss) 
 
 Result<Value> add_loss(Maker& maker, Value output, const TensorType& wanted, const Loss& loss) {
   const TensorType& type = output.type();
-  const Value target = maker.input("commensal.target", wanted);
+  Value target = maker.input("commensal.target", wanted);
+  // As NumPy's users have it, [N,1] where [N] is wanted, or the other way round.
+  const auto as = [&](const grad::Dims& dims) {
+    if (target.dims() != dims && without_ones(target.dims()) == without_ones(dims))
+      target = reshape(target, dims);
+  };
   if (loss.kind == LossKind::kMeanSquare) {
+    as(output.dims());
     if (target.type() != type) {
       return fail(ErrorCode::kInvalidArgument, "the target is {}, expected {} as output '{}'",
                   target.type().text(), type.text(), loss.output);
@@ -53,6 +60,7 @@ Result<Value> add_loss(Maker& maker, Value output, const TensorType& wanted, con
   }
   grad::Dims places = output.dims();
   if (places.size() >= 2) places.erase(places.begin() + 1);
+  as(places);
   if (type.shape.rank() < 2 || target.dims() != places || target.type().dtype != DType::kInt64) {
     return fail(ErrorCode::kInvalidArgument,
                 "the target is {}, expected classes int64 for the scores {} of output '{}'",

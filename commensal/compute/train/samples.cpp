@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/compute/train/data.hpp>
 #include <commensal/compute/train/samples.hpp>
 #include <commensal/compute/train/weights.hpp>
 #include <numeric>
@@ -16,6 +17,15 @@ using tensor::TensorType;
 namespace {
 
 constexpr const char* kTarget = "target";
+
+/// What no rate and no clipping would mend.
+Result<void> check_samples(const Source& source, const Tensor& samples) {
+  if (is_finite(samples)) return {};
+  std::int64_t at = 0;
+  while (is_finite(gathered(samples, {at}))) ++at;
+  return fail(ErrorCode::kInvalidArgument, "{}: sample {} (from 0) is not finite",
+              source.file.string(), at);
+}
 
 /// The first dimension is the batch, whether the model says so or leaves it free.
 Result<std::vector<std::int64_t>> sample_of(const graph::ValueInfo& input, std::int64_t batch) {
@@ -39,6 +49,7 @@ Result<Tensor> input_samples(const Sources& sources, const graph::ValueInfo& inp
   COMMENSAL_ASSIGN(const Tensor raw, read_source(source->second));
   auto made = prepared(raw, source->second.scale, input.declared.dtype, sample);
   if (!made) return core::in_context(fmt::format("input '{}'", input.name), made.error());
+  COMMENSAL_TRY(check_samples(source->second, *made));
   return made;
 }
 
@@ -52,6 +63,7 @@ Result<Tensor> target_samples(const Sources& sources, LossKind loss) {
   const DType dtype = loss == LossKind::kCrossEntropy ? DType::kInt64 : DType::kFloat32;
   auto made = prepared(raw, source->second.scale, dtype, {dims.begin(), dims.end()});
   if (!made) return core::in_context(kTarget, made.error());
+  COMMENSAL_TRY(check_samples(source->second, *made));
   return made;
 }
 

@@ -263,29 +263,23 @@ TEST(Training, AClassThatTheScoresDoNotHaveIsFoundBeforeTheFirstStep) {
               ::testing::HasSubstr("z.npy: row 17 (from 0) has the class 9"));
 }
 
-/// One weight, three steps, beside the formulas in binary64.
-TEST(Training, StepsAreTheFormulas) {
-  const SmallTraining training(
-      "weights: [fc.b]\noptimiser: {kind: adamw, rate: 0.1, decay: 0.5, betas: [0.8, 0.9]}\n");
-  auto trainer = trainer_of(training);
-  ASSERT_TRUE(trainer) << trainer.error().message;
-  const auto values = [&](std::size_t entry) {
-    const auto all = trainer->state()[entry].value.data<float>();
-    return std::vector<double>(all.begin(), all.end());
-  };
-  for (int t = 1; t <= 3; ++t) {
-    const auto w = values(0), m = values(1), v = values(2);
-    ASSERT_EQ(run(*trainer, 1), "");
-    const auto w_next = values(0), m_next = values(1), v_next = values(2);
-    for (std::size_t i = 0; i < 4; ++i) {
-      const double g = (m_next[i] - 0.8 * m[i]) / 0.2;
-      EXPECT_NEAR(v_next[i], 0.9 * v[i] + 0.1 * g * g, 1e-6);
-      const double move = m_next[i] / (1 - std::pow(0.8, t)) /
-                          (std::sqrt(v_next[i] / (1 - std::pow(0.9, t))) + 1e-8);
-      EXPECT_NEAR(w_next[i], w[i] - 0.1 * (move + 0.5 * w[i]), 1e-5);
-    }
-  }
-  EXPECT_EQ(trainer->state()[3].value.data<float>()[0], 3.0f);
+TEST(Training, DataThatIsNotFiniteIsNamedBeforeTheFirstStep) {
+  const SmallTraining training;
+  const auto all = testing::pictures(100);
+  const auto values = all.x.data<float>();
+  std::vector<float> bent(values.begin(), values.end());
+  bent[23 * 64 + 5] = std::numeric_limits<float>::quiet_NaN();
+  training.write("x.npy", *io::write_npy(tensor::Tensor::of<float>({100, 1, 8, 8}, bent)));
+  EXPECT_THAT(refusal(training), ::testing::HasSubstr("x.npy: sample 23 (from 0) is not finite"));
+}
+
+/// [N,1] where [N] is meant.
+TEST(Training, ClassesMayHaveADimensionOfOneMore) {
+  const SmallTraining plain, wide;
+  const auto all = testing::pictures(100);
+  const auto classes = all.target.data<std::int64_t>();
+  wide.write("y.npy", *io::write_npy(tensor::Tensor::of<std::int64_t>({100, 1}, classes)));
+  EXPECT_EQ(testing::digest_after(wide, 3), testing::digest_after(plain, 3));
 }
 
 TEST(Training, StepsThatCannotBeMadeAreRefused) {

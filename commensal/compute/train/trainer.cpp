@@ -5,7 +5,7 @@
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/kernels/numerics.hpp>
-#include <commensal/compute/tensor/float16.hpp>
+#include <commensal/compute/train/data.hpp>
 #include <commensal/compute/train/loss.hpp>
 #include <commensal/compute/train/samples.hpp>
 #include <commensal/compute/train/trainer.hpp>
@@ -75,21 +75,6 @@ Result<void> check_folder(const core::Path& file) {
 
 Result<Tensor> zeros(const TensorType& type) {
   return Tensor::copy_of(type, core::Bytes(static_cast<std::size_t>(type.bytes())));
-}
-
-bool is_finite(const Tensor& tensor) {
-  const auto all = [](auto values) {
-    return std::ranges::all_of(values, [](auto value) { return std::isfinite(value); });
-  };
-  if (tensor.dtype() == DType::kFloat32) return all(tensor.data<float>());
-  if (tensor.dtype() == DType::kFloat64) return all(tensor.data<double>());
-  const auto narrow = [](auto values) {
-    return std::ranges::all_of(values,
-                               [](auto value) { return std::isfinite(tensor::to_float(value)); });
-  };
-  if (tensor.dtype() == DType::kFloat16) return narrow(tensor.data<tensor::Float16>());
-  if (tensor.dtype() == DType::kBfloat16) return narrow(tensor.data<tensor::Bfloat16>());
-  return true;
 }
 
 float loss_of(const Tensor& loss) {
