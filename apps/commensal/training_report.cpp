@@ -45,7 +45,7 @@ chart::Line held_out_line(const train::Trainer& trainer) {
 
 /// Means of neighbours, so that there are no more than a picture can show.
 void thin(chart::Line& line) {
-  constexpr std::size_t kPointsMax = 2000;
+  constexpr std::size_t kPointsMax = 500;
   const std::size_t each = (line.values.size() + kPointsMax - 1) / kPointsMax;
   if (each <= 1) return;
   std::vector<double> made;
@@ -144,7 +144,7 @@ std::string training_curve(const train::Trainer& trainer, const train::Plan& pla
       fmt::format("{} steps of {} samples, from {:.4g} to {:.4g}", trainer.losses().size(),
                   plan.batch, trainer.losses().front(), trainer.losses().back());
   if (!trainer.held_out().empty()) {
-    panel.note += ", and held out";
+    panel.note += ", held out";
     picture.legends.push_back("held out");
     panel.lines.push_back(held_out_line(trainer));
     const auto& last = trainer.held_out().back();

@@ -102,8 +102,8 @@ std::vector<core::Path> files_of(const core::Path& file, const train::Plan& plan
   return all;
 }
 
-Result<void> check_place(const char* option, const std::string& file,
-                         const std::vector<core::Path>& others) {
+Result<void> check_written(const char* option, const std::string& file,
+                           const std::vector<core::Path>& others) {
   if (file.empty()) return {};
   std::error_code ignored;
   const core::Path folder = core::Path(file).parent_path();
@@ -143,8 +143,8 @@ Result<int> run_training(TrainArguments& options) {
   COMMENSAL_ASSIGN(const train::Plan plan, train::read_plan(options.plan));
   COMMENSAL_TRY(options.backend.check());
   const auto used = files_of(options.plan, plan);
-  COMMENSAL_TRY(check_place("--export", options.exported, used));
-  COMMENSAL_TRY(check_place("--svg", options.svg, used));
+  COMMENSAL_TRY(check_written("--export", options.exported, used));
+  COMMENSAL_TRY(check_written("--svg", options.svg, used));
   hold_signals();
   std::optional<EndingAtOnce> starting(std::in_place);  // there is nothing to keep
   COMMENSAL_ASSIGN(auto trainer, train::Trainer::create(plan, options.backend.session()));
