@@ -105,6 +105,20 @@ TEST(ReceiptBook, WhatIsOlderThanItsAgeGoesWithTheNextWrite) {
   EXPECT_EQ(versions(book.list("", 9)), (Versions{3, 2, 0}));
 }
 
+// The fault: who takes over from a gateway read the last 16,384 one by one, each a way to the
+// database and back, before it served anybody.
+TEST(ReceiptBook, AllAreListedInOnePass) {
+  store::MemoryStore inner;
+  store::testing::FaultStore store(inner, ~std::uint64_t{0}, Fault::kFailBefore);
+  ReceiptBook book(store, {});
+  ASSERT_TRUE(book.open());
+  for (std::uint8_t i = 0; i < 100; ++i) append(book, a_record(i));
+  const std::uint64_t before = store.gets();
+  EXPECT_EQ(versions(book.list("", 3)), (Versions{99, 98, 97}));
+  EXPECT_EQ(book.list("", 1'000)->size(), 100U);
+  EXPECT_EQ(store.gets(), before);
+}
+
 TEST(ReceiptBook, NoReceiptGoesWhoseTicketIsUndecided) {
   store::MemoryStore store;
   const BookLimits limits{.records_max = 2, .opening_bytes_max = 1'000'000};

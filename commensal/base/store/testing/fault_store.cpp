@@ -25,6 +25,7 @@ core::Result<void> FaultStore::alive() const {
 core::Result<std::optional<core::Bytes>> FaultStore::get(std::string_view space,
                                                          core::ByteView key) {
   COMMENSAL_TRY(alive());
+  ++gets_;
   return inner_.get(space, key);
 }
 

@@ -33,6 +33,8 @@ class FaultStore final : public core::Store {
   /// Calls of apply() so far, the faulty one included: a run without a fault tells how many there
   /// are to break.
   std::uint64_t applies() const { return applies_; }
+  /// Calls of get() so far: each is a way there and back where a store is elsewhere.
+  std::uint64_t gets() const { return gets_; }
 
  private:
   core::Result<void> alive() const;
@@ -40,7 +42,7 @@ class FaultStore final : public core::Store {
   core::Store& inner_;
   const std::uint64_t fault_at_;
   const Fault fault_;
-  std::atomic<std::uint64_t> applies_ = 0;
+  std::atomic<std::uint64_t> applies_ = 0, gets_ = 0;
   std::atomic<bool> crashed_ = false;
 };
 
