@@ -361,6 +361,12 @@ void Door::disown(const std::string& connection) {
   found->second.heard_then = bytes_heard(found->second.copy.get());
 }
 
+void Door::know(const std::string& connection) {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(connection);
+  if (found != connections_.end()) newcomers_.know(found->second.network, clock_.monotonic_ns());
+}
+
 std::size_t Door::connections() const {
   const std::lock_guard lock(mutex_);
   return connections_.size();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_newcomers.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/network.hpp>
 #include <commensal/base/core/rates.hpp>
@@ -19,16 +21,24 @@
 namespace commensal::rpc {
 
 /// Who comes to a port, by network: so many at once, then so many a second, of each and of all
-/// together (limits::kNewcomers...). Where all together have come too often, each network is let in
-/// once in limits::kNewcomersRareEveryS all the same, as far as they are few. Who is turned away
+/// together (limits::kNewcomers...), those apart in which somebody has been known lately: a crowd
+/// of strangers does not keep them out. Where all together have come too often, each network is let
+/// in once in limits::kNewcomersRareEveryS all the same, as far as they are few. Who is turned away
 /// has cost an accept and a close, not what a connection costs behind it. A value; times are
 /// monotonic.
 class Newcomers {
  public:
   bool admit(const std::string& network, std::int64_t now_ns) {
     if (!of_one_.take(network, now_ns)) return false;
-    return of_all_.take({}, now_ns) ||
+    return (is_known(network, now_ns) && of_known_.take({}, now_ns)) || of_all_.take({}, now_ns) ||
            (of_one_rare_.take(network, now_ns) && of_rare_.take({}, now_ns));
+  }
+  /// Somebody in it is known, for a while: beyond so many networks of the last ones.
+  void know(const std::string& network, std::int64_t now_ns) {
+    known_ns_[network] = now_ns;
+    if (known_ns_.size() <= limits::kNewcomersKnownMax) return;
+    known_ns_.erase(
+        std::ranges::min_element(known_ns_, {}, [](const auto& one) { return one.second; }));
   }
   /// It has come as if twice as often as it may at once: for eight seconds it is not let in.
   void punish(const std::string& network, std::int64_t now_ns) {
@@ -38,8 +48,16 @@ class Newcomers {
  private:
   static constexpr double kBurstS = limits::kNewcomersAtOnce / limits::kNewcomersPerSecond;
 
+  bool is_known(const std::string& network, std::int64_t now_ns) const {
+    const auto found = known_ns_.find(network);
+    return found != known_ns_.end() &&
+           now_ns - found->second < limits::kNewcomersKnownMs * std::int64_t{1'000'000};
+  }
+
+  std::map<std::string, std::int64_t> known_ns_;  // when somebody last was, by network
   core::Rates<std::string> of_one_{limits::kNewcomersPerSecond, kBurstS};
   core::Rates<std::monostate> of_all_{limits::kNewcomersAllPerSecond, 1};
+  core::Rates<std::monostate> of_known_{limits::kNewcomersAllPerSecond, 1};
   core::Rates<std::string> of_one_rare_{1 / limits::kNewcomersRareEveryS, 1};
   core::Rates<std::monostate> of_rare_{limits::kNewcomersRarePerSecond, 1};
 };
@@ -102,6 +120,8 @@ class Door {
   /// It is no stranger's, until as many disown() as vouch().
   void vouch(const std::string& connection);
   void disown(const std::string& connection);
+  /// Somebody whom we know speaks on it: its network comes beside those of strangers for a while.
+  void know(const std::string& connection);
   std::size_t connections() const;
   Origin origin_of(const std::string& connection) const;
 

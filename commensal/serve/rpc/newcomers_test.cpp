@@ -60,6 +60,49 @@ TEST(Newcomers, WhoComesSeldomIsLetInBesideACrowdThatIsPatient) {
   }
 }
 
+// The fault: who had asked for minutes was turned away with everybody, at one connection in ten
+// seconds, while a crowd of strangers came.
+TEST(Newcomers, WhoIsKnownIsLetInBesideACrowdHoweverOftenItComes) {
+  Newcomers newcomers;
+  newcomers.know("known", 0);
+  int turned_away = 0;
+  for (std::int64_t ms = 0; ms < 20'000; ++ms) {
+    for (int i = 0; i < 4; ++i) {
+      newcomers.admit("crowd" + std::to_string((4 * ms + i) % 512), ms * 1'000'000);
+    }
+    if (ms % 100 != 0) continue;
+    turned_away += newcomers.admit("known", ms * 1'000'000) ? 0 : 1;
+  }
+  EXPECT_EQ(turned_away, 0);
+}
+
+TEST(Newcomers, WhoIsKnownMayNotComeMoreOftenThanOneMay) {
+  Newcomers newcomers;
+  newcomers.know("known", 0);
+  int taken = 0;
+  for (std::int64_t ms = 0; ms < 10'000; ++ms) taken += newcomers.admit("known", ms * 1'000'000);
+  EXPECT_NEAR(taken, limits::kNewcomersAtOnce + 10 * limits::kNewcomersPerSecond, 2);
+}
+
+TEST(Newcomers, AreKnownForAWhileAndAFew) {
+  Newcomers newcomers;
+  const auto use_up = [](Newcomers& one, std::int64_t now_ns) {
+    for (int i = 0; i < 1'000; ++i) one.admit("crowd" + std::to_string(i), now_ns);
+  };
+  const auto is_let_in = [&](const std::string& network, std::int64_t now_ns) {
+    Newcomers then = newcomers;
+    use_up(then, now_ns);
+    return then.admit(network, now_ns);
+  };
+  newcomers.know("known", 0);
+  EXPECT_TRUE(is_let_in("known", kSecond));
+  EXPECT_FALSE(is_let_in("known", limits::kNewcomersKnownMs * 1'000'000));
+  for (std::size_t i = 0; i < limits::kNewcomersKnownMax; ++i)
+    newcomers.know("other" + std::to_string(i), kSecond);
+  EXPECT_FALSE(is_let_in("known", 2 * kSecond));
+  EXPECT_TRUE(is_let_in("other0", 2 * kSecond));
+}
+
 TEST(Newcomers, WhoIsPunishedIsKeptOutForEightSeconds) {
   Newcomers newcomers;
   EXPECT_TRUE(newcomers.admit("loud", 0));
