@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
 #include <commensal/base/core/descriptor.hpp>
+#include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/serve/oip_grpc/server.hpp>
 #include <thread>
 
@@ -19,7 +21,26 @@ namespace {
 
 class GrpcFloods : public ::testing::Test {
  protected:
-  core::Descriptor dial() const { return tests::dial(static_cast<std::uint16_t>(server_->port())); }
+  core::Descriptor dial(std::uint8_t from = 0) const { return tests::dial(server_->port(), from); }
+  /// Calls, and leaves after so long.
+  grpc::Status infer_for_ms(std::int64_t ms) const {
+    inference::ModelInferRequest request;
+    request.set_model_name("alice/digits");
+    auto& input = *request.add_inputs();
+    input.set_name("image");
+    input.set_datatype("FP32");
+    for (const int dim : {1, 1, 8, 8}) input.add_shape(dim);
+    request.add_raw_input_contents(std::string(core::as_text(picture(1)[0].value.bytes())));
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", "Bearer " + world_.alice);
+    context.set_deadline(
+        gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_millis(ms, GPR_TIMESPAN)));
+    inference::ModelInferResponse response;
+    return inference::GRPCInferenceService::NewStub(
+               grpc::CreateChannel(fmt::format("127.0.0.1:{}", server_->port()),
+                                   grpc::InsecureChannelCredentials()))
+        ->ModelInfer(&context, request, &response);
+  }
   /// The first word of HTTP/2 is the server's.
   bool is_let_in() const {
     const core::Descriptor socket = dial();
@@ -73,6 +94,36 @@ TEST_F(GrpcFloods, StrangersThatAreRefusedWithoutEndAreKeptOut) {
 TEST_F(GrpcFloods, WhoTakesBackWithoutEndIsCutOff) {
   const std::string token = literal("authorization", "Bearer " + world_.alice);
   EXPECT_TRUE(ends(dial(), calls_of("ModelInfer", token, 10'000, true)));
+}
+
+// The fault: each address had its own bound, and an account has as many as it likes.
+TEST_F(GrpcFloods, AnAccountTakesBackNoMoreFromManyAddresses) {
+  const std::string token = literal("authorization", "Bearer " + world_.alice);
+  constexpr int kOfOne = 200;
+  static_assert(kOfOne < limits::kGrpcTakenBackAtOnce);
+  const std::string calls = calls_of("ModelInfer", token, kOfOne, true);
+  std::vector<core::Descriptor> callers;
+  for (std::uint8_t from = 1; from <= 4; ++from) {
+    callers.push_back(dial(from));
+    ::send(callers.back().get(), calls.data(), calls.size(), MSG_NOSIGNAL);
+  }
+  EXPECT_TRUE(ends(dial(5), calls));
+  EXPECT_TRUE(is_let_in()) << "who has come from elsewhere";
+}
+
+// The fault: it was offered to a provider all the same, which was then told to forget it.
+TEST_F(GrpcFloods, WhatIsTakenBackBeforeItsTurnIsNoProvidersWork) {
+  const auto jobs = std::make_shared<std::atomic<int>>(0);
+  world_.job_ended = [jobs](const provider::JobEnd&) { ++*jobs; };
+  world_.start_provider();
+  world_.hold_loop();
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_EQ(infer_for_ms(50).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the gateway has heard
+  world_.free_loop();
+  EXPECT_TRUE(infer_for_ms(20'000).ok());
+  EXPECT_EQ(*jobs, 1);
 }
 
 // A few are nobody's fault, and those that a connection takes with it.

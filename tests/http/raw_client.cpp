@@ -74,10 +74,12 @@ RawResponse RawClient::receive(bool without_body) {
   return response;
 }
 
-core::Descriptor dial(std::uint16_t port) {
+core::Descriptor dial(std::uint16_t port, std::uint8_t from) {
   core::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in at{};
   at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK | (std::uint32_t{from} << 8));
+  if (from > 0) ::bind(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at);
   at.sin_port = htons(port);
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) return {};

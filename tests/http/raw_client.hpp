@@ -39,8 +39,8 @@ class RawClient {
   std::string buffer_;
 };
 
-/// A TCP connection to this port of the host's own.
-core::Descriptor dial(std::uint16_t port);
+/// A TCP connection to this port of the host's own; `from`: 127.0.FROM.1.
+core::Descriptor dial(std::uint16_t port, std::uint8_t from = 0);
 /// Whether the other side ends it within some seconds of silence, having been sent all of `said` or
 /// not.
 bool ends(const core::Descriptor& socket, std::string_view said);

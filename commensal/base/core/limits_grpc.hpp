@@ -17,9 +17,9 @@ inline constexpr double kGrpcRefusedAtOnce = 512;
 inline constexpr double kGrpcRefusedPerSecond = 64;
 // Calls under way of which it is not known whose they are, of one network: with more it is kept out
 // for a while, before anybody is asked.
-inline constexpr std::size_t kGrpcStrangerCallsMax = 1024;
-// Calls that are taken back on connections that stay, of one network: likewise.
-inline constexpr double kGrpcTakenBackAtOnce = 1024;
+inline constexpr std::size_t kGrpcStrangerCallsMax = 256;
+// Calls that are taken back on connections that stay, of one network and of one account: likewise.
+inline constexpr double kGrpcTakenBackAtOnce = 256;
 inline constexpr double kGrpcTakenBackPerSecond = 128;
 // Of a connection before a token is seen on it: gRPC reads ahead for each call.
 inline constexpr std::uint64_t kGrpcStrangerBytesMax = 8 << 20;

@@ -64,7 +64,10 @@ Result<void> Answers::admit(const std::string& account) {
   return deps_.till.reserve(account, 1);
 }
 
+/// Who has left before its turn came costs nobody but the gateway anything.
 void Answers::submit(InferRequest request, InferDone done) {
+  if (request.left.stop_requested())
+    return done(core::fail(ErrorCode::kCancelled, "nobody waits for it any more"));
   auto order = order_for(request);
   if (!order) return done(tl::unexpected(order.error()));
   Waiting waiting{request.account.name, order->model, std::move(done), {}};

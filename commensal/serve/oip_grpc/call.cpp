@@ -42,9 +42,11 @@ bool Hall::refuse(const std::string& network) {
   return refused.take(network, services.clock.monotonic_ns());
 }
 
-bool Hall::take_back(const std::string& network) {
+bool Hall::take_back(const std::string& network, const std::string& account) {
+  const std::int64_t now_ns = services.clock.monotonic_ns();
   const std::lock_guard lock(mutex);
-  return taken_back.take(network, services.clock.monotonic_ns());
+  const bool may_network = taken_back.take("@" + network, now_ns);
+  return (account.empty() || taken_back.take(account, now_ns)) && may_network;
 }
 
 bool Hall::add_stranger(const std::string& network) {
@@ -117,8 +119,11 @@ void Call::on_admitted(const TurnPtr& turn, const core::Result<void>& admitted) 
   {
     const std::lock_guard lock(mutex_);
     is_admitting_ = false;
-    if (!is_finished_ && turn->asker->has_account && !std::exchange(is_known_, true))
+    if (!is_finished_ && turn->asker->has_account && account_.empty()) {
+      account_ = turn->asker->account.name;
       hall_->door->vouch(from_.connection);
+      hall_->door->know(from_.connection);
+    }
   }
   if (!admitted) return refuse(admitted.error());
   const std::lock_guard lock(mutex_);
@@ -131,7 +136,8 @@ void Call::read_locked() {
   if (is_finished_ || end_ || !next_) return;
   is_reading_ = true;
   client_since_ns_ = hall_->services.clock.monotonic_ns();
-  client_ns_max_ = (is_known_ ? limits::kGrpcMessageWaitMs : limits::kHttpPieceWaitMs) * kMs;
+  client_ns_max_ =
+      (is_known_locked() ? limits::kGrpcMessageWaitMs : limits::kHttpPieceWaitMs) * kMs;
   incoming_.Clear();
   StartRead(&incoming_);
 }
@@ -224,7 +230,7 @@ void Call::refuse(const core::Error& error) {
   bool is_known = false;
   {
     const std::lock_guard lock(mutex_);
-    is_known = is_known_;
+    is_known = is_known_locked();
     if (!end_) end_ = to_status(error);
     pump_locked();
   }
@@ -276,10 +282,15 @@ void Call::OnWriteDone(bool ok) {
 
 /// A call that is made and taken back at once costs more than one that is answered, and never
 /// counts as one that is open. Where a connection ends, all its calls are taken back: that is no
-/// fault.
+/// fault. An account has its calls from wherever it likes.
 void Call::OnCancel() {
   left_.request_stop();  // not under the mutex: the gateway may answer before it returns
-  if (hall_->door->is_open(from_.connection) && !hall_->take_back(from_.network))
+  std::string account;
+  {
+    const std::lock_guard lock(mutex_);
+    account = account_;
+  }
+  if (hall_->door->is_open(from_.connection) && !hall_->take_back(from_.network, account))
     hall_->door->cut_off(from_.connection);
   const std::lock_guard lock(mutex_);
   if (!end_) end_ = grpc::Status::CANCELLED;
@@ -322,7 +333,7 @@ void Call::OnDone() {
     const std::lock_guard lock(mutex_);
     is_finished_ = true;
     code = code_;
-    is_known = is_known_;
+    is_known = is_known_locked();
     was_served = was_served_;
     last = std::move(self_);
     turns_.clear();

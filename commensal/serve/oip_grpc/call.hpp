@@ -34,13 +34,14 @@ struct Hall {
       // networks
       limits::kGrpcRefusedPerSecond, limits::kGrpcRefusedAtOnce / limits::kGrpcRefusedPerSecond};
   core::Rates<std::string> taken_back{
+      // networks ("@...") and accounts
       limits::kGrpcTakenBackPerSecond,
       limits::kGrpcTakenBackAtOnce / limits::kGrpcTakenBackPerSecond};
 
   /// One more call of this network's strangers is refused as too many. Whether that may be.
   bool refuse(const std::string& network);
-  /// One more call is taken back. Whether that may be.
-  bool take_back(const std::string& network);
+  /// One more call is taken back, of an account's unless that is "". Whether that may be.
+  bool take_back(const std::string& network, const std::string& account);
   /// One more call is nobody's yet. Whether that may be.
   bool add_stranger(const std::string& network);
   /// It is an account's now, or over.
@@ -83,6 +84,7 @@ class Call final : public grpc::ServerGenericBidiReactor,
   void run(const TurnPtr& turn, grpc::ByteBuffer message, bool is_compressed);
   void answer(const TurnPtr& turn, core::Result<grpc::ByteBuffer> answer);
   void refuse(const core::Error& error);
+  bool is_known_locked() const { return !account_.empty(); }
   void read_locked();
   void pump_locked();
   void finish_locked(const grpc::Status& status);
@@ -107,7 +109,7 @@ class Call final : public grpc::ServerGenericBidiReactor,
   bool is_reading_ = false;
   bool is_read_ = false;  // to its end
   bool is_writing_ = false;
-  bool is_known_ = false;    // an account's; the door has vouched for its connection
+  std::string account_;      // whose it is, once that is known; the door has vouched for it then
   bool was_served_ = false;  // an answer was written
   bool is_compressing_ = false;
   std::optional<grpc::Status> end_;
