@@ -29,6 +29,7 @@ constexpr double kBeginShare = 0.1;                   // of a window: attackers 
 constexpr std::size_t kConsumers = 3, kOverGrpc = 2;  // of them, where they may
 constexpr std::uint64_t kQuestions = 64;
 constexpr double kRatioMax = 2;
+constexpr double kServedMin = 0.8;  // of the answers that there are beside the control
 
 constexpr int kEndMs = 5'000;  // for an attacker to say how often it acted
 
@@ -39,6 +40,7 @@ double longest_ms(const Came& came) {
 }
 
 struct Window {
+  double seconds = 0;  // in which who is honest asked
   Felt felt;
   Came came;  // to a port without TLS
   Deeds deeds;
@@ -114,7 +116,8 @@ Result<Window> window(const SiegeOptions& options, const Target& target, HonestC
   std::optional<NewcomingProviders> newcomers;
   if (!is_tls) newcomers.emplace(target.provider_port);
   consumers.begin();
-  rest(seconds * (1 - kBeginShare));
+  made.seconds = seconds * (1 - kBeginShare);
+  rest(made.seconds);
   if (newcomers) newcomers->stop();
   made.felt = consumers.end();
   if (newcomers) made.came = newcomers->end();
@@ -164,6 +167,16 @@ Result<Outcome> play(const SiegeOptions& options, const AttackRow& attack,
 
 std::uint64_t came_to(const Window& window) { return window.came.ms.size(); }
 
+double answers_per_s(const Window& window) {
+  return static_cast<double>(window.felt.answers) / window.seconds;
+}
+
+/// Of the answers that who is honest had beside the control, in as much time; 0: it had none.
+double served_share(const Outcome& one) {
+  const double control = answers_per_s(one.control);
+  return control > 0 ? answers_per_s(one.attacked) / control : 0;
+}
+
 bench::Fields fields_of(const Outcome& one) {
   const Felt& felt = one.attacked.felt;
   const Felt& control = one.control.felt;
@@ -172,6 +185,7 @@ bench::Fields fields_of(const Outcome& one) {
           {"acts", one.attacked.deeds.acts},
           {"effects", one.attacked.deeds.effects},
           {"answers", felt.answers},
+          {"served_share", served_share(one)},
           {"failed", felt.failed},
           {"wrong", felt.wrong},
           {"first_failure", felt.first_failure},
@@ -217,6 +231,13 @@ bench::Row ratio_row(const Outcome& one) {
       fmt::format("{} and {} answers, beside {:.2f} and {:.2f} of a processor", felt.answers,
                   one.control.felt.answers, one.attacked.deeds.cpu_share,
                   one.control.deeds.cpu_share));
+}
+
+bench::Row served_row(const Outcome& one) {
+  return bench::row_at_least(fmt::format("{} honest answers / beside control", one.attack->name),
+                             kServedMin, {served_share(one)},
+                             fmt::format("{:.1f} and {:.1f} a second", answers_per_s(one.attacked),
+                                         answers_per_s(one.control)));
 }
 
 /// Of windows together.
@@ -265,6 +286,7 @@ bench::Report report_of(const SiegeOptions& options, const std::vector<Outcome>&
   for (const Outcome& one : outcomes) {
     results.push_back(fields_of(one));
     report.rows.push_back(ratio_row(one));
+    report.rows.push_back(served_row(one));
     report.tables += line_of(one);
     attacks += one.attack->is_null ? 0 : 1;
     idle += !one.attack->is_null && one.attacked.deeds.effects == 0 ? 1 : 0;

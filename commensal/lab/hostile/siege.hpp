@@ -27,8 +27,9 @@ struct SiegeOptions {
 /// however long it took; an attacker gets ready in the first of it. The bars: every attacker has
 /// seen an effect on the daemons (the null is none), no daemon ends, all end when they are told to,
 /// beside attacks no honest request fails or is answered wrongly and no new provider waits for its
-/// challenge for three seconds, nor (counted apart) beside the controls, the honest p99 at most
-/// doubles, no turn of the gateway's loop is long, no sanitizer (of a build that has one)
+/// challenge for three seconds, nor (counted apart) beside the controls, the honest have four
+/// fifths of the answers at least that they had beside the control, in as much time, their p99 at
+/// most doubles, no turn of the gateway's loop is long, no sanitizer (of a build that has one)
 /// complains. Errors: kNotFound (an attack, a program), kInvalidArgument (too few seconds), those
 /// of starting the daemons.
 core::Result<bench::Report> besiege(const SiegeOptions& options);
