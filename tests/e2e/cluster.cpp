@@ -25,7 +25,7 @@ void Tally::answered(const std::string& account, const std::string& receipt, std
   const std::lock_guard lock(mutex_);
   receipts_[account].push_back(receipt);
   ++answers_;
-  if (last_ns_ > 0) gap_ns_ = std::max(gap_ns_, now_ns - last_ns_);
+  if (last_ns_ > 0 && now_ns - last_ns_ > gap_.until_ns - gap_.from_ns) gap_ = {last_ns_, now_ns};
   last_ns_ = now_ns;
 }
 
@@ -62,9 +62,10 @@ std::string Tally::words() const {
   return all;
 }
 
-double Tally::gap_s_max(std::int64_t now_ns) const {
+Tally::Gap Tally::longest_gap(std::int64_t now_ns) const {
   const std::lock_guard lock(mutex_);
-  return static_cast<double>(std::max(gap_ns_, now_ns - last_ns_)) * 1e-9;
+  const Gap present{last_ns_, now_ns};
+  return present.seconds() > gap_.seconds() ? present : gap_;
 }
 
 /// Ports that the system does not give to who dials: a gateway is to find its own again.
@@ -148,7 +149,7 @@ void Cluster::cut_off(std::size_t i) {
 
 /// Each kind once, then as the dice fall.
 void Cluster::disturb() {
-  const auto does = [this](const char* what) { ++done_[what]; };
+  const auto does = [this](const char* what) { done_.emplace_back(clock_.monotonic_ns(), what); };
   const std::uint64_t kinds = network_.is_own() ? 8 : 6;
   const std::uint64_t kind = disturbed_ < kinds ? disturbed_ : dice(kinds);
   ++disturbed_;
@@ -181,6 +182,23 @@ void Cluster::disturb() {
       does("a gateway cut off");
       return cut_off(dice(kGateways));
   }
+}
+
+std::map<std::string, int> Cluster::done() const {
+  std::map<std::string, int> times;
+  for (const auto& [when_ns, what] : done_) ++times[what];
+  return times;
+}
+
+std::string Cluster::done_in(const Tally::Gap& gap) const {
+  constexpr std::int64_t kBeforeNs = 5'000'000'000;
+  std::string lines;
+  for (const auto& [when_ns, what] : done_) {
+    if (when_ns < gap.from_ns - kBeforeNs || when_ns > gap.until_ns) continue;
+    lines +=
+        fmt::format("    {:+6.1f} s {}\n", 1e-9 * static_cast<double>(when_ns - gap.from_ns), what);
+  }
+  return lines;
 }
 
 void Cluster::mend() {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <commensal/base/core/clock.hpp>
 #include <commensal/base/store/testing/postgres_server.hpp>
 #include <map>
 #include <mutex>
@@ -34,7 +35,12 @@ class Tally {
   std::uint64_t wrongs() const { return wrongs_; }
   /// The failures by what was said, most first, for who looks into them.
   std::string words() const;
-  double gap_s_max(std::int64_t now_ns) const;
+  /// The longest time without any answer.
+  struct Gap {
+    std::int64_t from_ns = 0, until_ns = 0;
+    double seconds() const { return static_cast<double>(until_ns - from_ns) * 1e-9; }
+  };
+  Gap longest_gap(std::int64_t now_ns) const;
 
  private:
   mutable std::mutex mutex_;
@@ -42,7 +48,8 @@ class Tally {
   std::map<std::string, std::uint64_t> why_;
   std::uint64_t answers_ = 0, failures_ = 0;
   std::atomic<std::uint64_t> wrongs_ = 0;
-  std::int64_t last_ns_ = 0, gap_ns_ = 0;
+  std::int64_t last_ns_ = 0;
+  Gap gap_;
 };
 
 /// Several gateways on one folder and one PostgreSQL, each with an address of its own, and
@@ -57,6 +64,8 @@ class Cluster {
   void start();
   /// One thing of many goes wrong.
   void disturb();
+  /// Whether cuts of the network are among these.
+  bool may_cut() const { return network_.is_own(); }
   /// Whatever has ended by itself, or was killed, is started.
   void mend();
   /// Whether all gateways and so many providers are there, within a minute.
@@ -69,7 +78,9 @@ class Cluster {
   store::testing::PostgresServer& server() { return server_; }
   std::string log(std::size_t gateway) const;
   /// What was done, by name.
-  const std::map<std::string, int>& done() const { return done_; }
+  std::map<std::string, int> done() const;
+  /// What was done from a while before such a time to its end, a line each, for who looks into it.
+  std::string done_in(const Tally::Gap& gap) const;
   std::uint64_t dice(std::uint64_t sides);
 
  private:
@@ -88,7 +99,8 @@ class Cluster {
   std::array<Place, kGateways> places_;
   std::array<std::unique_ptr<Process>, kGateways> gateways_;
   std::array<std::unique_ptr<Process>, kProviders> providers_;
-  std::map<std::string, int> done_;
+  const core::SystemClock clock_{};
+  std::vector<std::pair<std::int64_t, std::string>> done_;  // when
 };
 
 }  // namespace commensal::e2e

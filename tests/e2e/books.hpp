@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <commensal/base/core/store.hpp>
+#include <commensal/serve/client/client.hpp>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+/// What a gateway has of answers that were acknowledged, however often it, or who computed them,
+/// was killed: every receipt, charge and ticket exactly once.
+namespace commensal::e2e {
+
+inline constexpr std::int64_t kPrice = 12'000, kCredit = 120'000'000;  // of test money
+inline constexpr std::size_t kAnswersOfOne = 900;  // then another account: a list has 1,000
+
+/// Ids of receipts in hex, by account.
+using Acknowledged = std::map<std::string, std::vector<std::string>>;
+struct Kept {
+  std::map<std::string, std::set<std::string>> receipts;  // by account
+  std::map<std::string, std::int64_t> charges;            // by account: so many prices are gone
+
+  bool contains(const std::string& receipt) const {
+    return std::ranges::any_of(receipts,
+                               [&](const auto& of) { return of.second.contains(receipt); });
+  }
+};
+
+/// As its operator is told, once nobody asks any more. Each that was acknowledged must be there,
+/// once, and paid for; of what nobody has heard of some may be, paid for or not (what another
+/// provider has answered before is not).
+Kept expect_receipts(client::Client& client, const Acknowledged& acknowledged);
+
+/// What is in its store, once it has ended. Each answer that was acknowledged must have one charge
+/// in the journal and one ticket; no receipt has two; and what each account has less is what its
+/// receipts were charged. Precondition: neither journal nor book of tickets was cut yet (2^20
+/// entries, 1,200 rounds).
+void expect_books(core::Store& store, const Acknowledged& acknowledged, const Kept& kept);
+
+/// Receipts, in hex, of tickets that have won and that nobody has claimed. Its gateway may run.
+std::set<std::string> unclaimed_winners(core::Store& store);
+
+}  // namespace commensal::e2e
