@@ -214,9 +214,9 @@ def check_stopped(folder):
         training = start(folder, settings="steps: 16000000\n")
         training.send_signal(signal.SIGINT)
         _, said = training.communicate(timeout=60)
-        assert re.fullmatch(r"commensal train: stopped after step \d+ of 16000000; nothing is kept, "
-                            r"as the plan has no 'checkpoint: \{file: \.\.\.\}' to go on from\n",
-                            said), said
+        assert re.fullmatch(r"commensal train: stopped after step \d+ of 16000000; nothing is "
+                            r"kept, as the plan has no 'checkpoint: \{file: \.\.\.\}' to go on "
+                            r"from\n", said), said
         assert training.returncode == 1, training.returncode
 
         # Steps of some seconds: the second signal waits for none.
