@@ -113,7 +113,8 @@ export function makeApi(
     const text = await (await once(method, path, options)).text();
     return text === "" ? null : JSON.parse(text);
   };
-  return { get: read, post: sending("POST"), del: sending("DELETE") };
+  /** `send` answers with the response itself. */
+  return { get: read, post: sending("POST"), del: sending("DELETE"), send: once };
 }
 
 /** Models as GET /v1/explore has them; a gateway without that route has a plain list. */

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What this tab has asked and was answered, so that a receipt can be held against it. It is kept in
 // memory alone, and of the last few: who loads the page again has nothing to compare any more.
-import { tensorOfJson } from "../verify/tensors.js";
+import { tensorOfJson, tensorOfOip } from "../verify/tensors.js";
 
 const KEPT_MAX = 16;
 
 function tensors(list) {
   return list.map((one) => {
     try {
-      return tensorOfJson(one);
+      const { name, datatype, shape, elements } = one;
+      return elements ? tensorOfOip(name, datatype, shape, elements) : tensorOfJson(one);
     } catch (error) {
       if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
       return { name: one.name, why: error.message };
@@ -19,7 +20,7 @@ function tensors(list) {
 export function makeAsked() {
   const kept = new Map();
   return {
-    /** `model` as it was shown when it was asked; `answer` of POST .../infer. */
+    /** `model` as it was shown when it was asked; `answer` of infer(). */
     keep(model, inputs, answer) {
       const { commensal_receipt: id, commensal_provider: provider } = answer.parameters ?? {};
       if (!id) return;

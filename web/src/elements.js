@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elements of a tensor as it was signed: little-endian, row-major, with their bits.
+import { stringsOf } from "../verify/tensors.js";
 
 const half = (bits) => {
   const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
@@ -25,6 +26,30 @@ const TYPES = {
   UINT8: [1, (view, at) => view.getUint8(at)],
   BOOL: [1, (view, at) => view.getUint8(at) !== 0],
 };
+
+/**
+ * All elements of {oip, elements}: numbers, of 64 bits BigInts, booleans, or texts. Empty for a type
+ * that is not shown. Throws a RangeError for strings that are cut off.
+ */
+export function elementsOf({ oip, elements }) {
+  if (oip === "BYTES") {
+    const text = new TextDecoder();
+    return stringsOf(elements).map((one) => text.decode(one));
+  }
+  const type = TYPES[oip];
+  if (!type) return [];
+  const [size, read] = type;
+  const view = new DataView(elements.buffer, elements.byteOffset, elements.byteLength);
+  const count = Math.floor(elements.length / size);
+  return Array.from({ length: count }, (_, index) => read(view, index * size));
+}
+
+/** One of them as it is shown: of FP32 no more digits than tell it from its neighbours. */
+export function textOf(value, oip) {
+  if (oip !== "FP32" || !Number.isFinite(value)) return String(value);
+  const digits = [6, 7, 8].find((count) => Math.fround(value.toPrecision(count)) === value);
+  return String(Number(value.toPrecision(digits ?? 9)));
+}
 
 /**
  * The first `most` elements of {oip, elements}: [{index, value, bits}], bits in hexadecimal. Empty

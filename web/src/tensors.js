@@ -99,12 +99,13 @@ function extentOf(shape, labels) {
 /**
  * The largest of an output's numbers by the card's rules, row by row of its last dimension:
  * {ranked: [{row, index, value, label, share}], rows}, of which the first ROWS_MAX are ranked. An
- * output of several rows, of which the card says nothing, has none.
+ * output of several rows, of which the card says nothing, has none, nor has one with numbers that
+ * are not finite.
  */
 export function best(output, card) {
   const none = { ranked: [], rows: 0 };
   const values = output.datatype === "BYTES" ? [] : (output.data ?? []).map(Number);
-  if (values.length === 0 || values.some(Number.isNaN)) return none;
+  if (values.length === 0 || !values.every(Number.isFinite)) return none;
   const rules = card?.output ?? {};
   const isMeant = !rules.name || rules.name === output.name;
   const labels = isMeant ? (card?.labels ?? []) : [];

@@ -58,6 +58,27 @@ test("what was asked is what JSON made of it", async () => {
   assert.deepEqual(failed(found), []);
 });
 
+test("what came as binary data is compared to the last bit, whatever it is", async () => {
+  const elements = new Uint8Array(Float32Array.of(NaN, -Infinity, -0).buffer);
+  const { receipt, opening } = makeAnswer({
+    inputs: [tensorOfJson(INPUT)], outputs: [tensorOf("y", 1, [3], elements)],
+  });
+  const asked = makeAsked();
+  const compare = async (bytes) => {
+    const output = { name: "y", datatype: "FP32", shape: [3], elements: bytes, data: [] };
+    asked.keep(MODEL, [INPUT], answerOf("a", [output]));
+    return verifyReceipt({ receipt, opening, ...asked.of("a") });
+  };
+  assert.equal((await compare(elements)).holds, true);
+  for (const at of [0, 7, 11]) {
+    const other = elements.slice();
+    other[at] ^= 0x80; // another NaN, another infinity, another zero
+    assert.deepEqual(failed(await compare(other)), ["answered"]);
+  }
+  const [one] = (await compare(elements.subarray(1))).checks.filter(({ ok }) => ok === null);
+  assert.match(one.detail, /'y' was not compared: .*do not fill/);
+});
+
 test("a provider is not blamed for numbers that JSON has no form of", async () => {
   for (const [datatype, number, array] of [["FP32", 1, Float32Array], ["FP64", 11, Float64Array]]) {
     const elements = new Uint8Array(array.of(NaN, Infinity, 1).buffer);

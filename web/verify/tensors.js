@@ -31,8 +31,8 @@ const JSON_TYPES = new Set(
 const lengthOf = (bytes) => new Uint8Array(Uint32Array.of(bytes.length).buffer);
 const BY_OIP = new Map([...DTYPES.values()].map((dtype) => [dtype.oip, dtype]));
 
-/** A length in four bytes, little-endian, before each. Throws RangeError. */
-export function stringsOf(elements, count) {
+/** A length in four bytes, little-endian, before each; `count` of them. Throws RangeError. */
+export function stringsOf(elements, count = null) {
   const view = new DataView(elements.buffer, elements.byteOffset, elements.byteLength);
   const found = [];
   for (let at = 0; at < elements.length; ) {
@@ -41,7 +41,7 @@ export function stringsOf(elements, count) {
     found.push(elements.subarray(at + 4, at + 4 + size));
     at += 4 + size;
   }
-  if (found.length !== count) throw new RangeError(`${found.length} strings, expected ${count}`);
+  if (count !== null && found.length !== count) throw new RangeError(`${found.length} strings, expected ${count}`);
   return found;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model tried from the page: what is typed or chosen becomes inputs, the answer names and scores.
 import { useState } from "preact/hooks";
-import { modelPath } from "../api.js";
 import { asked } from "../asked.js";
 import { decodePicture } from "../decode.js";
+import { textOf } from "../elements.js";
 import { number, percent, shape } from "../format.js";
+import { infer } from "../infer.js";
 import { Problem, Table } from "../parts.jsx";
 import { pictureTensor, ruleOf } from "../picture.js";
 import { to } from "../route.js";
@@ -89,7 +90,8 @@ function Input({ port, card, value, onChange }) {
 function Output({ output, card }) {
   const { ranked, rows } = best(output, card);
   if (ranked.length === 0) {
-    return <pre tabIndex={0}>{(output.data ?? []).slice(0, 64).map(String).join("\n")}</pre>;
+    const shown = (output.data ?? []).slice(0, 64).map((one) => textOf(one, output.datatype));
+    return <pre tabIndex={0}>{shown.join("\n")}</pre>;
   }
   const hasNames = ranked.some((one) => one.label !== null);
   const columns = [
@@ -141,8 +143,7 @@ export function Try({ model, card }) {
     set({ busy: true });
     try {
       const inputs = model.inputs.map((port) => inputOf(port, valueOf(port)));
-      const path = `/v2/models/${modelPath(model.name)}/versions/${model.version}/infer`;
-      const answer = await api.post(path, { json: { inputs } });
+      const answer = await infer(api, model, inputs);
       asked.keep(model, inputs, answer);
       set({ answer });
     } catch (error) {

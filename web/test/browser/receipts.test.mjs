@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page calls checked and computed again, before honest programs and others.
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import { fromHex, toHex } from "../../verify/bytes.js";
 import { decodeOpening, decodeReceipt } from "../../verify/encoding.js";
 import { receiptId } from "../../verify/roots.js";
 import { makeAnswer } from "../made.js";
+import { makeModel } from "../made_model.js";
 import { violations } from "./axe.mjs";
 import { RIGHT, SAME_BITS, WRONG, check, computeAgain } from "./check.mjs";
 import { HAS_JUDGE, System, THREE, askDigits, launch, open, shoot } from "./system.mjs";
@@ -116,12 +119,13 @@ test("another honest receipt, or another signer, is not what was asked for", asy
 test("an answer or a question other than the signed one is found", async () => {
   const tab = await open(browser, system, { token: system.alice });
   const infer = "**/v2/models/**/infer";
-  await tab.page.route(infer, async (route) => {
+  const alter = async (route) => {
     const response = await route.fetch();
-    const json = await response.json();
-    json.outputs[0].data[0] += 1;
-    await route.fulfill({ response, json });
-  });
+    const body = await response.body();
+    body[body.length - 4] ^= 1; // a last bit
+    await route.fulfill({ response, body });
+  };
+  await tab.page.route(infer, alter);
   const answered = await check(tab.page, await askDigits(system, tab.page));
   assert.match(answered.verdict, WRONG);
   assert.deepEqual(answered.bad, ["answered"]);
@@ -134,6 +138,39 @@ test("an answer or a question other than the signed one is found", async () => {
   const asked = await check(tab.page, await askDigits(system, tab.page));
   assert.match(asked.verdict, WRONG);
   assert.deepEqual(asked.bad, ["asked"]);
+  assert.deepEqual(tab.faults, []);
+  await tab.close();
+});
+
+test("what is no number is held against what was signed, to the last bit", async () => {
+  const file = path.join(system.folder, "logs.onnx");
+  const ports = { inputs: [{ name: "x", shape: [4] }], outputs: [{ name: "y", shape: [4] }] };
+  writeFileSync(file, makeModel({ nodes: [{ op: "Log", inputs: ["x"], outputs: ["y"] }], ...ports }));
+  system.run(["push", file], system.alice);
+  const tab = await open(browser, system, { token: system.alice });
+  const ask = async () => {
+    await tab.page.goto(`${system.url}/#/models`);
+    await tab.page.goto(`${system.url}/#/models/alice/logs`);
+    await tab.page.locator("#input-x").fill("0 -1 1 2");
+    await tab.page.getByRole("button", { name: "Ask" }).click();
+    await tab.page.waitForSelector("#answer pre");
+    return tab.page.getAttribute("#answer p a", "href");
+  };
+  const receipt = await ask();
+  assert.equal(await tab.page.textContent("#answer pre"), "-Infinity\nNaN\n0\n0.6931472");
+  assert.match((await check(tab.page, receipt)).verdict, RIGHT);
+  const names = await tab.page.locator("ul.checks strong").allTextContents();
+  assert.ok(names.includes("✓ answered"), `of ${names}`);
+  // Another NaN: JSON, and a comparison of numbers, would not tell it from what was signed.
+  await tab.page.route("**/v2/models/**/infer", async (route) => {
+    const response = await route.fetch();
+    const body = await response.body();
+    body[body.length - 12] ^= 1;
+    await route.fulfill({ response, body });
+  });
+  const altered = await check(tab.page, await ask());
+  assert.match(altered.verdict, WRONG);
+  assert.deepEqual(altered.bad, ["answered"]);
   assert.deepEqual(tab.faults, []);
   await tab.close();
 });
