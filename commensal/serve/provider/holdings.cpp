@@ -50,7 +50,7 @@ Result<void> Holdings::prune() {
   std::vector<Key> gone;
   core::Store::Batch batch;
   for (const auto& [key, holding] : held_) {
-    if (is_there_(key.model)) continue;
+    if (holding.is_let_go || is_there_(key.model)) continue;
     gone.push_back(key);
     batch.push_back({std::string(kHeldSpace), held_key(key), std::nullopt});
   }
@@ -94,6 +94,7 @@ Result<void> Holdings::owe(const Key& key, std::uint64_t until_ms, std::uint64_t
 }
 
 bool Holdings::is_anothers(const Key& key) const {
+  if (!is_there_(key.model)) return false;
   for (auto one = held_.lower_bound({key.model, {}});
        one != held_.end() && one->first.model == key.model; ++one) {
     if (one->first.gateway != key.gateway && !one->second.is_let_go) return true;
@@ -101,10 +102,10 @@ bool Holdings::is_anothers(const Key& key) const {
   return false;
 }
 
-Result<bool> Holdings::let_go(const Key& key) {
+Result<bool> Holdings::let_go(const Key& key, bool is_coming) {
   const Holding* const found = find(key);
-  const bool is_nobodys = found == nullptr && !is_anothers(key) && is_there_(key.model);
-  if (found == nullptr && !is_nobodys) return false;
+  const bool is_ours = is_coming || (is_there_(key.model) && !is_anothers(key));
+  if (found == nullptr && !is_ours) return false;
   if (found != nullptr && found->is_let_go) return true;
   Holding holding = found == nullptr ? Holding() : *found;
   holding.is_let_go = true;

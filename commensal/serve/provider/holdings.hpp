@@ -13,8 +13,8 @@ namespace commensal::provider {
 /// For which gateways models lie in the cache: whoever has one used here, or fetched ahead, holds
 /// it, and nobody else can have it removed. Until when answers of it that earn tickets may be
 /// disputed, so that who has signed them needs it; and whose gateway has let go of it. Durable when
-/// a call returns; of a model whose file is gone nothing is kept for long.
-/// Errors: the store's. Thread-safety: one thread, the store's.
+/// a call returns; of a model whose file is gone nothing is kept for long, but that it is let go
+/// of, as it may be about to come. Errors: the store's. Thread-safety: one thread, the store's.
 class Holdings {
  public:
   struct Holding {
@@ -48,15 +48,16 @@ class Holdings {
   /// An answer that may be disputed until then is about to be signed at `now_ms`. A little more is
   /// written at once, so that there need not be a write for each.
   core::Result<void> owe(const Key& key, std::uint64_t until_ms, std::uint64_t now_ms);
-  /// The gateway lets go of it. False: it holds nothing, as there is no such file, or it is there
-  /// for others alone. Of a file that nobody holds, one of an earlier release, any gateway may.
-  core::Result<bool> let_go(const Key& key);
+  /// The gateway lets go of it, perhaps while it is on its way here. False: it holds nothing, as
+  /// there is no such file, or it is there for others alone. Of a file that nobody holds, one of an
+  /// earlier release, any gateway may.
+  core::Result<bool> let_go(const Key& key, bool is_coming);
   /// It holds nothing any more.
   core::Result<void> end(const Key& key);
 
   /// Null: nothing.
   const Holding* find(const Key& key) const;
-  /// Whether another gateway holds the model, and has not let go of it.
+  /// Whether the file is there, and another gateway holds it and has not let go of it.
   bool is_anothers(const Key& key) const;
   std::vector<Key> let_go() const;
 

@@ -78,14 +78,14 @@ struct Provider::State {
             Jobs::Config{c.tasks_at_once, c.commit_wait_ms_max, c.answer_bytes_max})),
         defence(std::make_shared<Defence>(
             Defence::Dependencies{w.loop, w.key, jobs->executor(), cache, purse, w.closing})),
-        releases(std::make_shared<Releases>(
-            Releases::Dependencies{w.loop, w.clock, holdings, cache, w.gateway, jobs->executor(),
-                                   [this](const core::Digest& model) {
-                                     return jobs->uses(model) || defence->needs(model);
-                                   },
-                                   [this] {
-                                     if (stream == StreamState::kConnected) jobs->report_load();
-                                   }})),
+        releases(std::make_shared<Releases>(Releases::Dependencies{
+            w.loop, w.clock, store, holdings, cache, w.gateway, jobs->executor(),
+            [this](const core::Digest& model) {
+              return jobs->uses(model) || defence->needs(model);
+            },
+            [this] {
+              if (stream == StreamState::kConnected) jobs->report_load();
+            }})),
         host(w.why_paused, w.gateway),
         address(w.key.address()) {}
 

@@ -19,15 +19,30 @@ void Releases::on_connect() {
   asked_.clear();
 }
 
+/// One write; each is answered, though it was asked before.
 void Releases::handle(const rpc::Release& message) {
   if (!gateway_) return;
+  std::vector<core::Digest> nothing;
+  const auto noted = deps_.store.together([&]() -> core::Result<void> {
+    for (const core::Digest& model : message.models) {
+      COMMENSAL_ASSIGN(const bool is_held,
+                       deps_.holdings.let_go({model, *gateway_}, deps_.is_in_use(model)));
+      if (!is_held) nothing.push_back(model);
+    }
+    return {};
+  });
   for (const core::Digest& model : message.models) {
+    const auto before = asked_.find(model);
+    if (before != asked_.end() && !before->second) answer(model, now_ms() + kLookAgainMs);
     asked_[model] = false;
-    const auto held = deps_.holdings.let_go({model, *gateway_});
-    if (!held) {  // it is asked again
-      answer(model, now_ms() + kLookAgainMsMax);
-    } else if (!*held && !removing_.contains(model)) {
+    if (!noted) answer(model, now_ms() + kLookAgainMsMax);  // it is asked again
+  }
+  if (!noted) return;
+  for (const core::Digest& model : nothing) {
+    if (deps_.holdings.is_anothers({model, *gateway_})) {
       answer(model, 0);
+    } else if (!removing_.contains(model)) {
+      remove(model);  // the cache let go of the file: there may be something of it yet
     }
   }
   look();
@@ -109,11 +124,19 @@ void Releases::remove(const core::Digest& model) {
       });
 }
 
-/// What was asked for again meanwhile is fetched again, behind the removal.
+bool Releases::is_let_go(const core::Digest& model) const {
+  return std::ranges::any_of(deps_.holdings.let_go(),
+                             [&](const auto& key) { return key.model == model; });
+}
+
+/// What was asked for again meanwhile is fetched again, behind the removal; and perhaps let go of
+/// once more.
 void Releases::removed(const core::Digest& model, bool is_gone) {
   removing_.erase(model);
   if (!is_gone) return look_later(kLookAgainMsMax);
   deps_.cache.forget(model);
+  const bool has_come = deps_.is_in_use(model) || deps_.cache.has(model);
+  if (has_come && is_let_go(model)) return look_later(0);
   for (const Holdings::Key& key : deps_.holdings.let_go()) {
     if (key.model == model && !deps_.holdings.end(key)) return look_later(kLookAgainMsMax);
   }

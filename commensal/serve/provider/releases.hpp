@@ -3,6 +3,7 @@
 
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/loop.hpp>
+#include <commensal/base/store/joint_store.hpp>
 #include <commensal/serve/provider/executor.hpp>
 #include <commensal/serve/provider/holdings.hpp>
 #include <commensal/serve/provider/model_cache.hpp>
@@ -14,17 +15,18 @@
 
 namespace commensal::provider {
 
-/// Has models go that their gateways let go of: at once what was made ready to run, and the file as
-/// soon as no other gateway holds it, nothing is computed with it, no accusation about it is
-/// pending, and what has been signed can be disputed no longer: who is accused without the model
-/// would lose its stake. Goes on after a kill, and without a gateway. Thread-safety: the loop's
-/// thread.
+/// Has models go that their gateways let go of: at once what was made ready to run, though the
+/// cache has no file of it any more, and the file as soon as it is here, no other gateway holds it,
+/// nothing is computed with it, no accusation about it is pending, and what has been signed can be
+/// disputed no longer: who is accused without the model would lose its stake. Goes on after a kill,
+/// and without a gateway. Thread-safety: the loop's thread.
 class Releases final : public std::enable_shared_from_this<Releases> {
  public:
   /// All of them outlive this object.
   struct Dependencies {
     core::Loop& loop;
     const core::Clock& clock;
+    store::JointStore& store;  // of the holdings
     Holdings& holdings;
     ModelCache& cache;
     rpc::GatewayClient& gateway;
@@ -52,6 +54,7 @@ class Releases final : public std::enable_shared_from_this<Releases> {
   void remove(const core::Digest& model);
   void removed(const core::Digest& model, bool is_gone);
   void answer(const core::Digest& model, std::uint64_t until_ms);
+  bool is_let_go(const core::Digest& model) const;
   std::uint64_t now_ms() const;
 
   Dependencies deps_;

@@ -5,9 +5,11 @@
 
 #include <commensal/base/core/testing/manual_loop.hpp>
 #include <commensal/base/store/memory_store.hpp>
+#include <commensal/base/store/testing/fault_store.hpp>
 #include <commensal/serve/provider/holdings.hpp>
 #include <commensal/serve/provider/provider.hpp>
 #include <fstream>
+#include <set>
 
 namespace commensal::provider {
 namespace {
@@ -31,6 +33,18 @@ class Shelf final : public rpc::GatewayClient {
   std::vector<Item> released;
 };
 
+/// Counts what it is to forget.
+class Forgetful final : public rollout::EngineFactory {
+ public:
+  core::Result<std::unique_ptr<rollout::Engine>> load(const core::Path&,
+                                                      const std::vector<protocol::Feed>&,
+                                                      const std::stop_token&) override {
+    return core::fail(core::ErrorCode::kUnsupported, "nothing is computed here");
+  }
+  void forget(const core::Digest& model) override { forgotten.insert(model); }
+  std::multiset<core::Digest> forgotten;
+};
+
 class ReleasesTest : public ::testing::Test {
  protected:
   ReleasesTest() { start(); }
@@ -41,7 +55,7 @@ class ReleasesTest : public ::testing::Test {
     const ProviderDependencies deps{.loop = loop_,
                                     .clock = clock_,
                                     .rng = rng_,
-                                    .store = store_,
+                                    .store = faults_,
                                     .key = key_,
                                     .gateway = shelf_,
                                     .engines = engines_};
@@ -81,11 +95,12 @@ class ReleasesTest : public ::testing::Test {
   core::testing::ManualLoop loop_{clock_};
   core::CounterRng rng_{1};
   store::MemoryStore store_;
+  store::testing::FaultStore faults_{store_, UINT64_MAX, store::testing::Fault::kFailBefore};
   const crypto::SecretKey key_ = crypto::SecretKey::generate(rng_);
   const crypto::SecretKey one_ = crypto::SecretKey::generate(rng_);
   const crypto::SecretKey other_ = crypto::SecretKey::generate(rng_);
   Shelf shelf_;
-  rollout::SessionEngineFactory engines_{graph::SessionOptions{}};
+  Forgetful engines_;
   std::shared_ptr<Provider> provider_;
 };
 
@@ -172,6 +187,65 @@ TEST_F(ReleasesTest, WhatIsAskedForAgainStays) {
   fetch(1);
   loop_.advance_ms(200'000);
   EXPECT_TRUE(has(1));
+}
+
+// The fault: it was said that it is gone, and then it came.
+TEST_F(ReleasesTest, WhatIsOnItsWayGoesWhenItHasCome) {
+  meet(one_);
+  fetch(1);  // that there are holdings, which are looked through
+  provider_->on_message(rpc::Prefetch{core::Digest{2}, 7});
+  shelf_.released.clear();
+  provider_->on_message(rpc::Release{{core::Digest{2}}});
+  ASSERT_EQ(shelf_.released.size(), 1u);
+  EXPECT_NE(shelf_.released[0].until_ms, 0u);
+  loop_.advance_ms(5'000);
+  EXPECT_FALSE(has(2));
+  EXPECT_EQ(shelf_.released.back(), gone(2));
+  EXPECT_TRUE(has(1));
+}
+
+TEST_F(ReleasesTest, WhatIsOnItsWayAndAskedForAgainStays) {
+  meet(one_);
+  provider_->on_message(rpc::Prefetch{core::Digest{2}, 7});
+  provider_->on_message(rpc::Release{{core::Digest{2}}});
+  provider_->on_message(rpc::Prefetch{core::Digest{2}, 7});
+  loop_.advance_ms(5'000);
+  EXPECT_TRUE(has(2));
+}
+
+// The fault: what was packed, and the worker, stayed where the cache had let go of the file.
+TEST_F(ReleasesTest, WhatWasMadeOfAFileThatTheCacheLetGoOfGoesToo) {
+  meet(one_);
+  fetch(1);
+  std::filesystem::remove(path_of(1));
+  fetch(2);  // and it is no longer known that there was such a file
+  EXPECT_EQ(release(1), std::vector{gone(1)});
+  EXPECT_EQ(engines_.forgotten.count(core::Digest{1}), 1u);
+  EXPECT_EQ(engines_.forgotten.count(core::Digest{2}), 0u);
+}
+
+TEST_F(ReleasesTest, EachTimeItIsAskedItAnswers) {
+  meet(one_);
+  fetch(1);
+  shelf_.released.clear();
+  for (int i = 0; i < 3; ++i) provider_->on_message(rpc::Release{{core::Digest{1}}});
+  loop_.run_until_idle();
+  ASSERT_EQ(shelf_.released.size(), 3u);
+  EXPECT_EQ(shelf_.released.back(), gone(1));
+}
+
+TEST_F(ReleasesTest, MuchIsLetGoOfInOneWrite) {
+  meet(one_);
+  rpc::Release all;
+  for (std::uint8_t model = 1; model <= 9; ++model) {
+    fetch(model);
+    all.models.push_back(core::Digest{model});
+  }
+  const std::uint64_t before = faults_.applies();
+  provider_->on_message(all);
+  EXPECT_EQ(faults_.applies(), before + 1);
+  loop_.run_until_idle();
+  for (std::uint8_t model = 1; model <= 9; ++model) EXPECT_FALSE(has(model));
 }
 
 TEST_F(ReleasesTest, HoldingsOfFilesThatAreGoneGo) {
