@@ -15,7 +15,7 @@ void WorkerOptions::declare(CLI::App& app) {
 
 std::unique_ptr<rollout::EngineFactory> WorkerOptions::engines(
     graph::SessionOptions session, guest::GuestProcess* guest,
-    std::map<core::Digest, worker::Fit> fits, core::Path packs) const {
+    std::map<core::Digest, worker::Fit> fits) const {
   guest::DutyPacer* const pacer = guest == nullptr ? nullptr : guest->pacer();
   const auto ready_thread = [guest] {
     if (guest != nullptr) guest->ready_thread();
@@ -27,7 +27,6 @@ std::unique_ptr<rollout::EngineFactory> WorkerOptions::engines(
   worker::ProcessOptions options{.session = std::move(session), .ready_thread = ready_thread};
   options.say = [](const std::string& line) { say(line); };
   options.fits = std::move(fits);
-  options.packs_folder = std::move(packs);
   if (pacer != nullptr) {
     options.pace = pacer->memory();
     options.is_held = [pacer] { return pacer->level() <= 0; };

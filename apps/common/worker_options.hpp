@@ -17,11 +17,10 @@ struct WorkerOptions {
 
   void declare(CLI::App& app);
   /// What runs models. `guest`, where there is one, holds them, and outlives them; `fits` as
-  /// worker::ProcessOptions has them; `packs`: the folder of the session's packed weights.
-  std::unique_ptr<rollout::EngineFactory> engines(graph::SessionOptions session,
-                                                  guest::GuestProcess* guest = nullptr,
-                                                  std::map<core::Digest, worker::Fit> fits = {},
-                                                  core::Path packs = {}) const;
+  /// worker::ProcessOptions has them.
+  std::unique_ptr<rollout::EngineFactory> engines(
+      graph::SessionOptions session, guest::GuestProcess* guest = nullptr,
+      std::map<core::Digest, worker::Fit> fits = {}) const;
 };
 
 /// Whether this process was started to be a worker; then it is run_worker() that does all.

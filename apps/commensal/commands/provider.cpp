@@ -180,11 +180,10 @@ Result<int> run(ProviderArguments& options) {
   const std::string work = hash_chain_note(options.folder, options.daemon.purse, clock);
   if (!work.empty()) fmt::print(stderr, "note: {}\n", work);
   COMMENSAL_ASSIGN(const auto metrics, serve_metrics(options, clock));
-  COMMENSAL_ASSIGN(
-      const auto daemon,
-      daemon::ProviderDaemon::start(
-          options.daemon, options.worker.engines(options.backend.session(), &guest, fits_of(ways),
-                                                 options.backend.cache)));
+  COMMENSAL_ASSIGN(const auto daemon,
+                   daemon::ProviderDaemon::start(
+                       options.daemon,
+                       options.worker.engines(options.backend.session(), &guest, fits_of(ways))));
   announce(options, daemon->address(), metrics.get());
   ProviderLog log(options.daemon.gateway);
   wait_for_signal(200, [&] {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/graph/pack_files.hpp>
 #include <vector>
 
@@ -11,8 +12,19 @@ namespace commensal::graph {
 namespace {
 
 constexpr std::string_view kSuffix = ".pack";
+constexpr std::size_t kHalf = sizeof(core::Digest) / 2;
 
 }  // namespace
+
+core::Digest PackFilesOfModel::name_of(const core::Digest& name) const {
+  crypto::Sha256 hash = crypto::begin_tagged_hash("commensal.worker.pack");
+  hash.update(model_);
+  hash.update(name);
+  core::Digest made = hash.finish();
+  const core::Digest begin = crypto::tagged_hash("commensal.worker.packs", model_);
+  std::ranges::copy_n(begin.begin(), kHalf, made.begin());
+  return made;
+}
 
 PackFilesInFolder::PackFilesInFolder(core::Path folder, std::int64_t bytes_max)
     : folder_(std::move(folder)), bytes_max_(bytes_max) {
@@ -42,6 +54,17 @@ void PackFilesInFolder::keep(const core::Digest& name, std::span<const core::Byt
   for (const core::ByteView part : parts) bytes += std::ssize(part);
   if (bytes > bytes_max_) return;
   if (core::replace_file(path_of(name), parts, 0600)) make_room();
+}
+
+void PackFilesInFolder::remove_all_like(const core::Digest& name) {
+  const std::string begin = core::to_hex(name).substr(0, 2 * kHalf);
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at(folder_, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    std::error_code ignored;
+    if (at->path().filename().string().starts_with(begin))
+      std::filesystem::remove(at->path(), ignored);
+  }
 }
 
 void PackFilesInFolder::make_room() const {

@@ -26,7 +26,7 @@ class PackFolder {
   /// packing them is nothing. Node, call and folder must outlive it.
   std::unique_ptr<kernels::PackStore> store_for(const Node& node, const kernels::Call& call,
                                                 kernels::Isa isa) const;
-  PackFiles& files() const { return *files_; }
+  const std::shared_ptr<PackFiles>& files() const { return files_; }
 
  private:
   class Store;

@@ -263,8 +263,8 @@ Result<std::unique_ptr<rollout::Engine>> ProcessEngineFactory::load(
 }
 
 void ProcessEngineFactory::forget(const core::Digest& model) {
-  const core::Path& folder = shared_->options.packs_folder;
-  if (!folder.empty()) PackServer::remove(folder, model);
+  const auto& packs = shared_->options.session.packs;
+  if (packs != nullptr) graph::PackFilesOfModel(packs->files(), model).remove_all();
 }
 
 }  // namespace commensal::worker

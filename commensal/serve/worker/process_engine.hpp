@@ -25,8 +25,6 @@ struct Fit {
 struct ProcessOptions {
   /// Its pacer is not looked at: `pace` is in its place.
   graph::SessionOptions session;
-  /// The folder of its `packs`, from which forget() removes; empty: it has none.
-  core::Path packs_folder = {};
   /// Called on the thread that starts workers, so that they inherit what it asks of the system.
   std::function<void()> ready_thread = {};
   /// What an operator should know once: what the system did not grant.

@@ -13,6 +13,7 @@
 #include <commensal/compute/graph/onnx/testing/model_files.hpp>
 #include <commensal/serve/worker/process_engine.hpp>
 #include <commensal/serve/worker/testing/hostile.hpp>
+#include <commensal/serve/worker/testing/twins.hpp>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -355,7 +356,7 @@ TEST_F(WorkerPacks, AreKeptAndMappedByTheNext) {
   rollout::SessionEngineFactory plain({});
   graph::SessionOptions session;
   session.packs = std::make_shared<const graph::PackFolder>(packs_);
-  ProcessEngineFactory factory({.session = session, .packs_folder = packs_});
+  ProcessEngineFactory factory({.session = session});
   const core::Path one = model("one");
   const Values expected = answer(plain, one);
   const auto same = [&](const Values& made) {
@@ -374,6 +375,25 @@ TEST_F(WorkerPacks, AreKeptAndMappedByTheNext) {
   factory.forget(crypto::sha256(*core::read_file(one)));
   EXPECT_EQ(files().size(), kept.size());
   for (const auto& [path, time] : files()) EXPECT_FALSE(kept.contains(path));
+}
+
+TEST_F(WorkerPacks, GoWithTheirModelWhoeverPackedThem) {
+  graph::SessionOptions session;
+  session.packs = std::make_shared<const graph::PackFolder>(packs_);
+  const core::Path one = model("one");
+  for (const auto make : {testing::InThread::make, testing::InProcess::make}) {
+    const auto factory = make(session);
+    (void)answer(*factory, one);
+    const auto kept = files();
+    ASSERT_FALSE(kept.empty());
+    (void)answer(*factory, model("another"));
+    EXPECT_EQ(files().size(), 2 * kept.size());
+    factory->forget(crypto::sha256(*core::read_file(one)));
+    EXPECT_EQ(files().size(), kept.size());
+    for (const auto& [path, time] : files()) EXPECT_FALSE(kept.contains(path));
+    factory->forget(crypto::sha256(*core::read_file(model("another"))));
+    EXPECT_TRUE(files().empty());
+  }
 }
 
 }  // namespace

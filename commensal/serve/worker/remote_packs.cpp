@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/serve/worker/remote_packs.hpp>
 
 namespace commensal::worker {
@@ -10,11 +9,6 @@ using core::Result;
 namespace {
 
 constexpr std::uint64_t kFileBytes = 4096;  // that it takes beside what is in it
-constexpr std::size_t kModelsBytes = 16;    // of a name
-
-core::Digest begin_name(const core::Digest& model) {
-  return crypto::tagged_hash("commensal.worker.packs", model);
-}
 
 }  // namespace
 
@@ -42,30 +36,10 @@ void RemotePacks::keep(const core::Digest& name, std::span<const core::ByteView>
   }
 }
 
-core::Digest PackServer::name_of(const core::Digest& name) const {
-  crypto::Sha256 hash = crypto::begin_tagged_hash("commensal.worker.pack");
-  hash.update(model_);
-  hash.update(name);
-  core::Digest made = hash.finish();
-  std::ranges::copy_n(begin_name(model_).begin(), kModelsBytes, made.begin());
-  return made;
-}
-
-void PackServer::remove(const core::Path& folder, const core::Digest& model) {
-  const std::string begin = core::to_hex(begin_name(model)).substr(0, 2 * kModelsBytes);
-  std::error_code failed;
-  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end;
-       at.increment(failed)) {
-    std::error_code ignored;
-    if (at->path().filename().string().starts_with(begin))
-      std::filesystem::remove(at->path(), ignored);
-  }
-}
-
 Result<void> PackServer::serve(Channel& channel, const Message& message) {
   if (message.kind == Kind::kFindPack) {
     COMMENSAL_ASSIGN(const FindPack find, decode<FindPack>(message));
-    const auto file = packs_.files().open(name_of(find.name));
+    const auto file = packs_.open(find.name);
     const bool is_there = file && file->bytes > 0;
     COMMENSAL_TRY(send(channel, Pack{find.name, is_there ? file->bytes : 0}));
     if (is_there) COMMENSAL_TRY(channel.send_descriptor(file->file));
@@ -86,7 +60,7 @@ Result<void> PackServer::serve(Channel& channel, const Message& message) {
   kept_bytes_ += kFileBytes + keep.bytes;
   if (kept_bytes_ > kFileBytes + bytes_max_) return {};
   const core::ByteView part(bytes);
-  packs_.files().keep(name_of(keep.name), {&part, 1});
+  packs_.keep(keep.name, {&part, 1});
   return {};
 }
 

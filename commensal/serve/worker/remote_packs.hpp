@@ -18,27 +18,19 @@ class RemotePacks final : public graph::PackFiles {
   Channel& channel_;
 };
 
-/// Parent's, for the workers of one model: names are the worker's under the model's own, so that no
-/// worker can give packed weights to another model. Their first halves are the model's alone, by
-/// which its files are found when it goes.
+/// Parent's, for the workers of one model: none can give packed weights to another model.
 class PackServer {
  public:
   /// All that is kept until the next worker begins is at most `bytes_max`; the rest is passed over.
-  /// `packs` outlives it.
   PackServer(const graph::PackFolder& packs, const core::Digest& model, std::uint64_t bytes_max)
-      : packs_(packs), model_(model), bytes_max_(bytes_max) {}
-  /// Removes what is kept of a model in a folder of packed weights.
-  static void remove(const core::Path& folder, const core::Digest& model);
+      : packs_(packs.files(), model), bytes_max_(bytes_max) {}
   /// There is a new worker.
   void begin() { kept_bytes_ = 0; }
   /// Errors: the channel's; kDataLoss (not one of these messages, or too large).
   core::Result<void> serve(Channel& channel, const Message& message);
 
  private:
-  core::Digest name_of(const core::Digest& name) const;
-
-  const graph::PackFolder& packs_;
-  core::Digest model_;
+  graph::PackFilesOfModel packs_;
   std::uint64_t bytes_max_;
   std::uint64_t kept_bytes_ = 0;
 };

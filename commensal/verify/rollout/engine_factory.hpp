@@ -36,6 +36,7 @@ class SessionEngineFactory final : public EngineFactory {
   core::Result<std::unique_ptr<Engine>> load(const core::Path& model_file,
                                              const std::vector<protocol::Feed>& feeds,
                                              const std::stop_token& cancel = {}) override;
+  void forget(const core::Digest& model) override;
 
  private:
   graph::SessionOptions options_;
