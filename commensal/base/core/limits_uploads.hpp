@@ -20,9 +20,11 @@ inline constexpr std::int64_t kFormerModelMs = 86'400'000;
 // How often it is looked for what is to go, and how much of it in one turn of the loop.
 inline constexpr std::int64_t kRemovalLookMs = 60'000;
 inline constexpr std::size_t kRemovalRowsMax = 64, kRemovalFilesMax = 64;
-// Which providers have which models: so many are known, so many looked at at a time, each once in
-// so long on disk with when it was used; of versions with one file so many are looked at.
+// Which providers have which models: so many are known, so many looked at in one turn of the loop,
+// in a row of one provider or model fewer, each once in so long on disk with when it was used; of
+// versions with one file so many are looked at.
 inline constexpr std::size_t kHoldersMax = 1 << 16, kHoldersLookedAtMax = 256;
+inline constexpr std::size_t kHoldersInARowMax = 64;
 inline constexpr std::int64_t kHolderUsedMs = 600'000;
 inline constexpr std::size_t kSameFilesMax = 64;
 // Without work of a private model; then its providers are asked to let go of it.

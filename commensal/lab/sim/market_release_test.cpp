@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights leave providers once their gateway lets go of them: of a model that was deleted, or that
-// a provider may not have any more or does not need; whoever is away or killed, and when.
+// a provider may not have any more or does not need; whoever is away or killed, and when. With
+// money and statements: private_release_test.cpp.
+#include <algorithm>
 #include <commensal/base/core/limits_uploads.hpp>
+#include <commensal/base/crypto/sha256.hpp>
 #include <commensal/lab/sim/testing/private_fixture.hpp>
+#include <map>
+#include <numeric>
+#include <set>
 
 namespace commensal::sim {
 namespace {
@@ -18,8 +24,8 @@ class MarketRelease : public ::testing::Test {
   static core::Path folder() {
     return scratch(::testing::UnitTest::GetInstance()->current_test_info()->name());
   }
-  std::unique_ptr<Market> open(std::uint64_t seed) {
-    auto market = std::make_unique<Market>(seed, folder());
+  std::unique_ptr<Market> open(std::uint64_t seed, const gateway::GatewayConfig& config = {}) {
+    auto market = std::make_unique<Market>(seed, folder(), config);
     EXPECT_TRUE(market->start_gateway());
     for (const char* const name : {"a", "b"}) market->add_provider(name);
     market->rest_ms(10);
@@ -104,6 +110,142 @@ TEST_F(MarketRelease, PrivateWeightsGoWhereTheyAreNotUsedForADay) {
   EXPECT_TRUE(market->infer("digits", picture(1)));
 }
 
+// The fault: what no gateway had noted was never asked back.
+TEST_F(MarketRelease, WhatAnEarlierReleaseGaveOutGoesToo) {
+  Market market(74, folder());
+  ASSERT_TRUE(market.start_gateway());
+  market.add_provider("a");
+  market.add_provider("b");
+  market.kill_provider(0);
+  ASSERT_TRUE(push(market));
+  const std::string name = core::to_hex(crypto::sha256(digits())) + ".onnx";
+  ASSERT_TRUE(core::write_file_atomically(folder() / "a" / "models" / name, digits()));
+  ASSERT_TRUE(core::write_file_atomically(
+      folder() / "a" / "models" / (core::to_hex(core::Digest{7}) + ".onnx"), digits()));
+  market.start_provider(0);
+  market.rest_ms(1'000);
+  ASSERT_EQ(holders(market), 1u) << "what this gateway knows";
+  remove(market);
+  market.rest_ms(1'000);
+  EXPECT_EQ(files("a"), 1u);
+  EXPECT_EQ(holders(market), 0u);
+}
+
+// The fault: all that a provider had was looked at in one turn, with a write for each.
+TEST_F(MarketRelease, MuchIsLetGoOfInAFewWords) {
+  constexpr std::size_t kMany = limits::kHoldersLookedAtMax + 40;
+  Market market(76, folder());
+  ASSERT_TRUE(market.start_gateway());
+  market.add_provider("a");
+  market.kill_provider(0);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    core::Bytes version = digits();
+    const std::string more = fmt::format("{:04}", i);
+    version.insert(version.end(), {0x12, 4});  // a producer's name
+    version.insert(version.end(), more.begin(), more.end());
+    ASSERT_TRUE(market.push("digits", version,
+                            {.is_private = true, .allowed_providers = {market.address_of(0)}}));
+    const std::string name = core::to_hex(crypto::sha256(version)) + ".onnx";
+    ASSERT_TRUE(core::write_file_atomically(folder() / "a" / "models" / name, version));
+  }
+  market.start_provider(0);
+  market.rest_ms(1'000);
+  ASSERT_EQ(holders(market), kMany);
+  market.kill_provider(0);
+  market.rest_ms(1'000);
+  remove(market);
+  market.rest_ms(1'000);
+  std::vector<std::size_t> asked;
+  market.overhear([&](std::size_t, const rpc::ToProvider& word) {
+    if (const auto* const release = std::get_if<rpc::Release>(&word))
+      asked.push_back(release->models.size());
+  });
+  market.start_provider(0);
+  market.rest_ms(10'000);
+  EXPECT_LE(asked.size(), 3u);
+  EXPECT_LE(*std::ranges::max_element(asked), limits::kHoldersLookedAtMax);
+  EXPECT_EQ(std::accumulate(asked.begin(), asked.end(), std::size_t{0}), kMany);
+  EXPECT_EQ(files("a"), 0u);
+  EXPECT_EQ(holders(market), 0u);
+}
+
+/// Whether a provider is asked for the same twice on one stream, though it was not given again.
+class Twice {
+ public:
+  void hear(std::size_t provider, const rpc::ToProvider& word) {
+    std::set<core::Digest>& asked = asked_[provider];
+    if (std::holds_alternative<rpc::Challenge>(word)) asked.clear();
+    if (const auto* const one = std::get_if<rpc::Offer>(&word)) asked.erase(one->model);
+    if (const auto* const one = std::get_if<rpc::Prefetch>(&word)) asked.erase(one->model);
+    const auto* const release = std::get_if<rpc::Release>(&word);
+    if (release == nullptr) return;
+    for (const core::Digest& model : release->models)
+      has_been_ = has_been_ || !asked.insert(model).second;
+  }
+  bool has_been() const { return has_been_; }
+
+ private:
+  std::map<std::size_t, std::set<core::Digest>> asked_;
+  bool has_been_ = false;
+};
+
+// Whoever comes, goes, is killed or cut off, and in whatever order: who is honest and comes back
+// lets go of what was deleted, and is asked for nothing twice.
+TEST_F(MarketRelease, InWhateverOrderAllHappens) {
+  for (std::uint64_t seed = 200; seed < 230; ++seed) {
+    SCOPED_TRACE(seed);
+    auto market = open(seed);
+    Twice twice;
+    market->overhear([&](std::size_t provider, const auto& word) { twice.hear(provider, word); });
+    core::CounterRng dice(seed);
+    std::array<bool, 2> is_up = {true, true};
+    bool is_there = true;
+    const auto toggle = [&](std::size_t i) {
+      is_up[i] ? market->kill_provider(i) : market->start_provider(i);
+      is_up[i] = !is_up[i];
+    };
+    const auto remove_or_push = [&] {
+      is_there ? remove(*market) : void(push(*market));
+      is_there = !is_there;
+    };
+    for (int step = 0; step < 24; ++step) {
+      const core::Digest draw = dice.next_digest();
+      const std::size_t i = draw[1] % 2;
+      switch (draw[0] % 8) {
+        case 0:
+          toggle(i);
+          break;
+        case 1:
+          if (is_up[i]) market->cut(i);
+          break;
+        case 2:
+          remove_or_push();
+          break;
+        case 3:
+          market->kill_gateway();
+          ASSERT_TRUE(market->start_gateway());
+          break;
+        case 4:
+          if (is_there)
+            (void)market->gateway().hub().allow(kConsumer, "consumer/digits",
+                                                {market->address_of(i)});
+          break;
+        default:
+          if (is_there) market->ask("digits", picture(draw[2]), [](const auto&) {});
+      }
+      market->rest_ms(draw[3] % 4 == 0 ? 20'000 : draw[4] % 40);
+    }
+    if (is_there) remove_or_push();
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!is_up[i]) toggle(i);
+    }
+    market->rest_ms(5 * kMinute);
+    EXPECT_EQ(files("a") + files("b"), 0u);
+    EXPECT_EQ(holders(*market), 0u);
+    EXPECT_FALSE(twice.has_been());
+  }
+}
+
 // Either side may be killed before or after any of its writes: in the end the weights are gone, and
 // that is known.
 TEST_F(MarketRelease, ItIsDoneWhicheverWriteAKillMeets) {
@@ -154,61 +296,6 @@ TEST_F(MarketRelease, ItIsDoneWhicheverWriteAKillMeets) {
       finish(*market);
     }
   }
-}
-
-class PrivateRelease : public PrivateMarket {
- protected:
-  static std::size_t files(const std::string& provider) {
-    const core::Path folder =
-        scratch(::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::error_code missing;
-    const std::filesystem::directory_iterator at(folder / provider / "models", missing), end;
-    return missing ? 0 : static_cast<std::size_t>(std::distance(at, end));
-  }
-};
-
-// What it has signed it may have to defend, and for that it needs the model.
-TEST_F(PrivateRelease, WithMoneyItStaysAsLongAsWhatWasSignedMayBeDisputed) {
-  auto market = open(71, 0.5);
-  prepare(*market);
-  add(*market, "honest");
-  ASSERT_TRUE(market->infer("digits", picture(0)));
-  market->rest_ms(1'000);
-  ASSERT_EQ(market->gateway().holders().rows().size(), 1u);
-  ASSERT_TRUE(market->gateway().hub().remove(kConsumer, "consumer/digits"));
-  market->rest_ms(1'000);
-  EXPECT_EQ(files("honest"), 1u);
-  ASSERT_EQ(market->gateway().holders().rows().size(), 1u);
-  const gateway::Holder held = market->gateway().holders().rows().begin()->second.holder;
-  ASSERT_GT(static_cast<std::int64_t>(held.until_ms), market->clock().wall_ms());
-  const std::int64_t wait_ms = static_cast<std::int64_t>(held.until_ms) - market->clock().wall_ms();
-  market->rest_ms(wait_ms + 2 * kMinute);
-  EXPECT_EQ(files("honest"), 0u);
-  EXPECT_EQ(market->gateway().holders().rows().size(), 0u);
-}
-
-TEST_F(PrivateRelease, ItGoesWithTheLastStatementOfItsClass) {
-  gateway::GatewayConfig config;
-  config.privacy_auditors = privacy_auditors_;
-  const auto market = std::make_unique<Market>(
-      72, scratch(::testing::UnitTest::GetInstance()->current_test_info()->name()), config);
-  ASSERT_TRUE(market->start_gateway());
-  const std::size_t index = market->add_provider("honest");
-  market->rest_ms(100);
-  const std::int64_t until_ms = market->clock().wall_ms() + 2 * kHour;
-  vouch(*market, index, until_ms);
-  ASSERT_TRUE(market->push("digits", digits(),
-                           {.is_private = true,
-                            .allowed_providers = {market->address_of(index)},
-                            .privacy_class = "medical"}));
-  market->rest_ms(10'000);
-  const auto answer = market->infer("digits", picture(0));
-  ASSERT_TRUE(answer) << answer.error().message;
-  market->rest_ms(kHour);
-  EXPECT_EQ(files("honest"), 1u);
-  market->rest_ms(kHour + 2 * kMinute);
-  EXPECT_EQ(files("honest"), 0u);
-  EXPECT_EQ(market->gateway().holders().rows().size(), 0u);
 }
 
 }  // namespace

@@ -186,6 +186,7 @@ class Gateway final : public rpc::GatewayPort {
   core::Result<void> answer_audit(const protocol::AuditReport& report, bool is_ours);
   ReceiptBook& receipts();
   std::vector<ProviderInfo> providers() const;
+  bool is_connected(const crypto::Address& provider) const;
   /// Of requests: rollouts' steps do not count.
   Load load() const;
   /// Asks the desk about a provider, known or not.

@@ -239,7 +239,9 @@ void Gateway::State::handle(const event::CaseMoved& event) {
   }
   audit_policy.on_change(accused);
   tell_balance(accused);
-  if (is_banned(accused) && !has_to_answer(accused)) roster.dismiss(accused);
+  if (!is_banned(accused) || has_to_answer(accused)) return;
+  recalls.on_ban(accused);  // who was accused was not asked before
+  roster.dismiss(accused);
 }
 
 /// What its provider has sold it has been paid, and cannot lose any more.

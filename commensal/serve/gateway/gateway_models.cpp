@@ -15,6 +15,10 @@ std::vector<MeasuredSpeed> Gateway::speeds(const ModelVersion& model) const {
 
 const Holders& Gateway::holders() const { return state_->holders; }
 
+bool Gateway::is_connected(const crypto::Address& provider) const {
+  return state_->roster.connected(provider) != nullptr;
+}
+
 std::uint64_t Gateway::served(const std::string& model) const {
   const auto first = state_->hub.first_version(model);
   return first ? state_->served.of(model, *first) : 0;

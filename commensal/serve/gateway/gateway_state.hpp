@@ -125,11 +125,14 @@ struct Gateway::State {
         accusations({loop, w.clock, w.key, hub, book, bank, roster, events, auditor.replayer()}),
         consequences(loop, book, answers),
         removals({loop, w.clock, hub, uploads, book, rollouts, accusations, events}),
-        recalls({loop, w.clock, hub, roster, holders, rollouts, accusations, events},
+        recalls({loop, w.clock, store, hub, roster, holders, rollouts, accusations, events},
                 c.private_idle_ms) {
     roster.hear_if([this](const crypto::Address& provider) { return has_to_answer(provider); });
     roster.on_grant([this](const crypto::Address& provider, const core::Digest& content) {
       return on_grant(provider, content);
+    });
+    roster.on_turned_away([this](const crypto::Address& provider, StreamId stream) {
+      recalls.on_turned_away(provider, stream);
     });
     bank.heed([this](const ledger::Entry& entry) { on_booked(entry); });
     // Not before it is durable that nothing refers to them.

@@ -27,15 +27,20 @@ Holders::Key key_of_holder(core::ByteView bytes) {
   return key;
 }
 
+/// "": nobody knows.
+std::string owner_of(const Holder& holder) {
+  return holder.model.substr(0, holder.model.find('/'));
+}
+
 }  // namespace
 
 Result<void> Holders::open() {
-  return hub_rows::each_record<Holder>(
-      store_, kHolderSpace, {}, [&](core::ByteView key, Holder holder) {
-        const std::int64_t used_ms = holder.used_ms;
-        rows_.insert_or_assign(key_of_holder(key), Row{std::move(holder), used_ms});
-        return true;
-      });
+  return hub_rows::each_record<Holder>(store_, kHolderSpace, {},
+                                       [&](core::ByteView key, Holder holder) {
+                                         const std::int64_t used_ms = holder.used_ms;
+                                         keep(key_of_holder(key), Row{std::move(holder), used_ms});
+                                         return true;
+                                       });
 }
 
 const Holders::Row* Holders::find(const Key& key) const {
@@ -47,8 +52,47 @@ Result<void> Holders::put(const Key& key, Row row) {
   COMMENSAL_ASSIGN(core::Bytes value, protocol::encode_stored(row.holder));
   COMMENSAL_TRY(store_.apply({{std::string(kHolderSpace), holder_key(key), std::move(value)}}));
   row.written_ms = row.holder.used_ms;
-  rows_.insert_or_assign(key, std::move(row));
+  keep(key, std::move(row));
   return {};
+}
+
+/// The model that it was given as stays the same.
+void Holders::keep(const Key& key, Row row) {
+  const auto [kept, is_new] = rows_.insert_or_assign(key, std::move(row));
+  if (!is_new) return;
+  by_content_[key.content].insert(key.provider);
+  by_owner_[owner_of(kept->second.holder)].insert(key);
+}
+
+void Holders::forget(const Key& key) {
+  const auto row = rows_.extract(key);
+  if (row.empty()) return;
+  const auto take = [](auto& index, const auto& name, const auto& one) {
+    const auto found = index.find(name);
+    found->second.erase(one);
+    if (found->second.empty()) index.erase(found);
+  };
+  take(by_content_, key.content, key.provider);
+  take(by_owner_, owner_of(row.mapped().holder), key);
+}
+
+const std::set<crypto::Address>* Holders::who_has(const core::Digest& content) const {
+  const auto found = by_content_.find(content);
+  return found == by_content_.end() ? nullptr : &found->second;
+}
+
+void Holders::visit(const std::string& owner, const Key& after, const See& see) const {
+  if (owner.empty()) {
+    for (auto row = rows_.upper_bound(after); row != rows_.end(); ++row) {
+      if (!see(row->first, row->second.holder)) return;
+    }
+    return;
+  }
+  const auto found = by_owner_.find(owner);
+  if (found == by_owner_.end()) return;
+  for (auto key = found->second.upper_bound(after); key != found->second.end(); ++key) {
+    if (!see(*key, rows_.at(*key).holder)) return;
+  }
 }
 
 Result<void> Holders::note(const Key& key) {
@@ -63,10 +107,18 @@ Result<void> Holders::note(const Key& key) {
     row.holder.until_ms = 0;
     return put(key, std::move(row));
   }
+  return add(key, true);
+}
+
+Result<void> Holders::claim(const Key& key) {
+  return rows_.contains(key) ? Result<void>() : add(key, false);
+}
+
+Result<void> Holders::add(const Key& key, bool is_used) {
   if (rows_.size() >= limits::kHoldersMax) COMMENSAL_TRY(make_room());
   Holder holder;
   holder.is_private = true;
-  holder.since_ms = holder.used_ms = now_ms;
+  holder.since_ms = clock_.wall_ms();
   COMMENSAL_TRY(hub_.any_version(key.content, [&](const ModelVersion& one) {
     if (holder.model.empty() || !one.is_private) {
       holder.model = one.name;
@@ -75,6 +127,7 @@ Result<void> Holders::note(const Key& key) {
     holder.is_private = holder.is_private && one.is_private;
     return !one.is_private;
   }));
+  if (is_used || holder.is_private) holder.used_ms = holder.since_ms;
   return put(key, {std::move(holder)});
 }
 
@@ -93,7 +146,7 @@ Result<void> Holders::make_room() {
     batch.push_back({std::string(kHolderSpace), holder_key(std::get<Key>(rank)), std::nullopt});
   }
   COMMENSAL_TRY(store_.apply(batch));
-  for (const Rank& rank : ranks) rows_.erase(std::get<Key>(rank));
+  for (const Rank& rank : ranks) forget(std::get<Key>(rank));
   return {};
 }
 
@@ -127,7 +180,7 @@ Result<bool> Holders::on_released(const Key& key, std::uint64_t until_ms) {
     return false;
   }
   COMMENSAL_TRY(store_.apply({{std::string(kHolderSpace), holder_key(key), std::nullopt}}));
-  rows_.erase(key);
+  forget(key);
   return true;
 }
 

@@ -5,8 +5,11 @@
 #include <commensal/base/core/store.hpp>
 #include <commensal/serve/gateway/hub.hpp>
 #include <commensal/serve/rpc/stream.hpp>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace commensal::gateway {
 
@@ -61,6 +64,9 @@ class Holders {
   /// It is about to be given the file, or work of it: before that can be fetched. Whatever it was
   /// asked to before.
   core::Result<void> note(const Key& key);
+  /// It says that it has the file, which somebody gave it before anybody noted that. Where it is
+  /// noted nothing changes; else, as anybody may say so, a public model counts as never used.
+  core::Result<void> claim(const Key& key);
   /// It is asked to let go of it, on this stream.
   core::Result<void> ask(const Key& key, rpc::GatewayPort::StreamId stream);
   /// Its answer. True: it has let go of it.
@@ -68,15 +74,27 @@ class Holders {
 
   const Row* find(const Key& key) const;
   const std::map<Key, Row>& rows() const { return rows_; }
+  /// Which providers have this file; null: none.
+  const std::set<crypto::Address>* who_has(const core::Digest& content) const;
+  /// Shows an account's models' rows behind `after`, in their order, until `see` returns false; "":
+  /// all rows.
+  using See = std::function<bool(const Key&, const Holder&)>;
+  void visit(const std::string& owner, const Key& after, const See& see) const;
 
  private:
+  core::Result<void> add(const Key& key, bool is_used);
   core::Result<void> put(const Key& key, Row row);
+  void keep(const Key& key, Row row);
+  void forget(const Key& key);
   core::Result<void> make_room();
 
   core::Store& store_;
   const core::Clock& clock_;
   ModelHub& hub_;
   std::map<Key, Row> rows_;
+  // Of rows_, by content and by the owner of the model.
+  std::map<core::Digest, std::set<crypto::Address>> by_content_;
+  std::map<std::string, std::set<Key>> by_owner_;
 };
 
 }  // namespace commensal::gateway

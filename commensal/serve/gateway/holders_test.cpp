@@ -85,6 +85,56 @@ TEST_F(HoldersTest, WhenItWasUsedIsWrittenNowAndThen) {
   EXPECT_EQ(read().find(key_)->holder.used_ms, clock_.wall_ms());
 }
 
+TEST_F(HoldersTest, WhoSaysThatItHasOneIsNotedAndAPublicOneCountsAsNeverUsed) {
+  Holders holders = read();
+  ASSERT_TRUE(holders.claim(key_));
+  EXPECT_EQ(holders.find(key_)->holder.used_ms, clock_.wall_ms()) << "it cannot be guessed";
+  const auto open = hub_->push(
+      {"bob", Role::kConsumer}, "bob/m",
+      *core::read_file(core::Path(COMMENSAL_SOURCE_DIR) / "models/letters/letters.onnx"), {});
+  ASSERT_TRUE(open);
+  const Holders::Key other{key_.provider, open->content};
+  ASSERT_TRUE(holders.claim(other));
+  EXPECT_EQ(holders.find(other)->holder.used_ms, 0);
+  EXPECT_EQ(read().find(other)->holder.model, "bob/m");
+  ASSERT_TRUE(holders.note(other));
+  ASSERT_TRUE(holders.claim(other));
+  EXPECT_EQ(holders.find(other)->holder.used_ms, clock_.wall_ms()) << "noted is noted";
+}
+
+TEST_F(HoldersTest, AreFoundByTheirModelAndByItsOwner) {
+  Holders holders = read();
+  std::vector<Holders::Key> keys;
+  std::vector<crypto::Address> who(4);
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    who[i].bytes[0] = i;
+    keys.push_back({who[i], key_.content});
+    keys.push_back({who[i], core::Digest{i}});  // nobody knows what it is
+  }
+  for (const Holders::Key& key : keys) ASSERT_TRUE(holders.note(key));
+  ASSERT_TRUE(holders.ask(keys[2], 3));
+  ASSERT_TRUE(*holders.on_released(keys[2], 0));
+  using Addresses = std::set<crypto::Address>;
+  const auto check = [&](const Holders& read) {
+    EXPECT_EQ(*read.who_has(key_.content), (Addresses{who[1], who[3]}));
+    EXPECT_EQ(*read.who_has(core::Digest{2}), Addresses{who[2]});
+    EXPECT_EQ(read.who_has(core::Digest{9}), nullptr);
+    const auto shown = [&](const std::string& owner, const Holders::Key& after) {
+      std::size_t count = 0;
+      read.visit(owner, after, [&](const Holders::Key&, const Holder&) { return ++count > 0; });
+      return count;
+    };
+    EXPECT_EQ(shown("alice", {}), 2u);
+    EXPECT_EQ(shown("alice", keys[0]), 1u);
+    EXPECT_EQ(shown("alice", keys[4]), 0u);
+    EXPECT_EQ(shown("ali", {}), 0u);
+    EXPECT_EQ(shown("", {}), 5u);
+    EXPECT_EQ(shown("", keys[2]), 2u) << "behind one that has gone since";
+  };
+  check(holders);
+  check(read());
+}
+
 TEST_F(HoldersTest, BeyondTheMostThoseGoThatWereUsedLongestAgo) {
   Holders holders = read();
   ASSERT_TRUE(holders.note(key_));

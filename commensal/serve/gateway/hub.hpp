@@ -165,6 +165,8 @@ class ModelHub {
   /// more than limits::kSameFilesMax of those.
   core::Result<bool> any_version(const core::Digest& content,
                                  const std::function<bool(const ModelVersion&)>& is_it);
+  /// Whether it is the file of a version that is there, or was until a short time ago.
+  core::Result<bool> knows_file(const core::Digest& content);
   /// Called for the file of each version that is gone, or has other providers; not for all of them
   /// after a kill.
   void on_withdrawn(std::function<void(const core::Digest& content)> withdrawn) {

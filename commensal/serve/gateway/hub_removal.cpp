@@ -181,6 +181,11 @@ Result<bool> ModelHub::any_version(const core::Digest& content,
   return false;
 }
 
+Result<bool> ModelHub::knows_file(const core::Digest& content) {
+  COMMENSAL_TRY(newest());
+  return used_.contains(content) || dropped_.contains(content);
+}
+
 Result<void> ModelHub::drop(const Account& owner, const ModelFile& file) {
   COMMENSAL_TRY(newest());
   if (used_.contains(file.content) || dropped_.contains(file.content)) return {};

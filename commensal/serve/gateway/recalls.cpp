@@ -9,9 +9,8 @@ namespace commensal::gateway {
 
 Recalls::Recalls(const Dependencies& deps, std::int64_t idle_ms) : deps_(deps), idle_ms_(idle_ms) {
   deps_.hub.on_withdrawn([this](const core::Digest& content) {
-    const bool is_first = changed_.empty();
-    changed_.insert(content);
-    if (is_first) deps_.loop.post([this] { look_at_changed(); });
+    gone_.add(content);
+    turn_later();
   });
 }
 
@@ -41,73 +40,166 @@ bool Recalls::may_hold(const Holders::Key& key, const Holder& holder, bool is_ba
   return may.value_or(true);
 }
 
-bool Recalls::is_due(const Holders::Key& key, const Holders::Row& row, bool is_banned) {
+void Recalls::add_if_due(const Holders::Key& key, const Holders::Row& row, bool is_banned,
+                         Due& due) {
   const Roster::Peer* const peer = deps_.roster.by_address(key.provider);
-  if (peer == nullptr || peer->stream == nullptr || !peer->knows_release) return false;
-  if (row.holder.asked_ms != 0 && row.asked_on == peer->stream_id) return false;
-  if (deps_.rollouts.needs_model(key.content) || deps_.accusations.concerns(key.provider))
-    return false;
-  return !may_hold(key, row.holder, is_banned);
-}
-
-void Recalls::ask(const crypto::Address& provider, bool is_banned) {
-  std::vector<core::Digest> models;
-  const auto& rows = deps_.holders.rows();
-  for (auto row = rows.lower_bound({provider, {}});
-       row != rows.end() && row->first.provider == provider; ++row) {
-    if (is_due(row->first, row->second, is_banned)) models.push_back(row->first.content);
-  }
-  send(provider, models);
+  if (peer == nullptr || peer->stream == nullptr || !peer->knows_release) return;
+  if (row.holder.asked_ms != 0 && row.asked_on == peer->stream_id) return;
+  if (deps_.rollouts.needs_model(key.content) || deps_.accusations.concerns(key.provider)) return;
+  if (may_hold(key, row.holder, is_banned)) return;
+  Asked& asked = due[key.provider];
+  asked.stream = peer->stream_id;
+  asked.models.push_back(key.content);
 }
 
 /// Before it is said it is on disk that it was: who is away then is asked when it is back.
-void Recalls::send(const crypto::Address& provider, const std::vector<core::Digest>& models) {
-  const Roster::Peer* const peer = deps_.roster.by_address(provider);
-  for (std::size_t at = 0; at < models.size(); at += limits::kHelloModelsMax) {
-    rpc::Release word;
-    const std::size_t end = std::min(models.size(), at + limits::kHelloModelsMax);
-    for (std::size_t i = at; i < end; ++i) {
-      const auto asked = deps_.holders.ask({provider, models[i]}, peer->stream_id);
-      deps_.events.report(asked);
-      if (!asked) return;
-      deps_.roster.revoke(peer->stream_id, models[i]);
-      word.models.push_back(models[i]);
+void Recalls::send(const Due& due) {
+  if (due.empty()) return;
+  const auto asked = deps_.store.together([&]() -> core::Result<void> {
+    for (const auto& [provider, one] : due) {
+      for (const core::Digest& model : one.models)
+        COMMENSAL_TRY(deps_.holders.ask({provider, model}, one.stream));
     }
-    peer->stream->send(std::move(word));
+    return {};
+  });
+  deps_.events.report(asked);
+  if (!asked) return;
+  for (const auto& [provider, one] : due) {
+    for (std::size_t at = 0; at < one.models.size(); at += limits::kHelloModelsMax) {
+      const std::size_t end = std::min(one.models.size(), at + limits::kHelloModelsMax);
+      rpc::Release word;
+      for (std::size_t i = at; i < end; ++i) {
+        deps_.roster.revoke(one.stream, one.models[i]);
+        word.models.push_back(one.models[i]);
+      }
+      deps_.roster.say(one.stream, std::move(word));
+    }
   }
+}
+
+/// All that it has at once: it is rare, and there may be no other turn.
+void Recalls::on_ban(const crypto::Address& provider) {
+  Due due;
+  const auto& rows = deps_.holders.rows();
+  for (auto row = rows.lower_bound({provider, {}});
+       row != rows.end() && row->first.provider == provider; ++row) {
+    add_if_due(row->first, row->second, true, due);
+  }
+  send(due);
+}
+
+/// As much as one message has room for: it may dial as often as it likes.
+void Recalls::on_turned_away(const crypto::Address& provider, rpc::GatewayPort::StreamId stream) {
+  Due due;
+  std::size_t left = limits::kHelloModelsMax;
+  const auto& rows = deps_.holders.rows();
+  for (auto row = rows.lower_bound({provider, {}});
+       row != rows.end() && row->first.provider == provider && left > 0; ++row, --left) {
+    if (deps_.rollouts.needs_model(row->first.content)) continue;
+    if (may_hold(row->first, row->second.holder, true)) continue;
+    due[provider].stream = stream;
+    due[provider].models.push_back(row->first.content);
+  }
+  send(due);
 }
 
 /// Some of them, round and round.
 void Recalls::look() {
   const auto& rows = deps_.holders.rows();
-  std::map<crypto::Address, std::vector<core::Digest>> due;
+  Due due;
   auto row = rows.lower_bound(next_);
   for (std::size_t left = std::min(rows.size(), limits::kHoldersLookedAtMax); left > 0; --left) {
     if (row == rows.end()) row = rows.begin();
-    if (is_due(row->first, row->second, false))
-      due[row->first.provider].push_back(row->first.content);
+    add_if_due(row->first, row->second, false, due);
     ++row;
   }
   next_ = row == rows.end() ? Holders::Key() : row->first;
-  for (const auto& [provider, models] : due) send(provider, models);
+  send(due);
 }
 
-void Recalls::look_at_changed() {
-  std::map<crypto::Address, std::vector<core::Digest>> due;
-  for (const core::Digest& content : std::exchange(changed_, {})) {
-    for (const auto& [address, peer] : deps_.roster.peers()) {
-      const Holders::Key key{address, content};
-      const Holders::Row* const row = deps_.holders.find(key);
-      if (row != nullptr && is_due(key, *row, false)) due[address].push_back(content);
-    }
+void Recalls::on_connected(const crypto::Address& provider) {
+  come_.add(provider);
+  turn_later();
+}
+
+void Recalls::turn_later() {
+  if (!std::exchange(turns_, true)) deps_.loop.post([this] { turn(); });
+}
+
+void Recalls::turn() {
+  turns_ = false;
+  Due due;
+  std::size_t left = limits::kHoldersLookedAtMax;
+  const auto step = [&](auto& walks, auto look) {
+    if (walks.empty() || left == 0) return;
+    const std::size_t most = std::min(left, limits::kHoldersInARowMax);
+    std::size_t rows = most;
+    walks.step([&](const auto& name, const auto& place) { return look(name, place, rows); });
+    left -= std::max<std::size_t>(most - rows, 1);
+  };
+  while (left > 0 && !(come_.empty() && gone_.empty())) {
+    step(come_, [&](const auto& provider, const Place& place, std::size_t& rows) {
+      return look_at_provider(provider, place, rows, due);
+    });
+    step(gone_, [&](const auto& content, const auto& from, std::size_t& rows) {
+      return look_at_model(content, from, rows, due);
+    });
   }
-  for (const auto& [provider, models] : due) send(provider, models);
+  send(due);
+  if (!come_.empty() || !gone_.empty()) turn_later();
+}
+
+std::optional<Recalls::Place> Recalls::look_at_provider(const crypto::Address& provider,
+                                                        Place place, std::size_t& rows, Due& due) {
+  const Roster::Peer* const peer = deps_.roster.by_address(provider);
+  if (peer == nullptr || peer->stream == nullptr || !peer->knows_release) return std::nullopt;
+  if (!place.is_noted) return note_cached(*peer, place.from, rows);
+  const auto& all = deps_.holders.rows();
+  auto row = all.lower_bound({provider, place.from});
+  for (; row != all.end() && row->first.provider == provider; ++row, --rows) {
+    if (rows == 0) return Place{true, row->first.content};
+    add_if_due(row->first, row->second, false, due);
+  }
+  return std::nullopt;
+}
+
+/// A gateway of an earlier release gave models' files out and did not note it.
+std::optional<Recalls::Place> Recalls::note_cached(const Roster::Peer& peer, core::Digest from,
+                                                   std::size_t& rows) {
+  auto model = peer.cached.lower_bound(from);
+  const auto noted = deps_.store.together([&]() -> core::Result<void> {
+    for (; model != peer.cached.end() && rows > 0; ++model, --rows) {
+      if (deps_.holders.find({peer.address, *model}) != nullptr) continue;
+      COMMENSAL_ASSIGN(const bool is_known, deps_.hub.knows_file(*model));
+      if (is_known) COMMENSAL_TRY(deps_.holders.claim({peer.address, *model}));
+    }
+    return {};
+  });
+  deps_.events.report(noted);
+  watch();
+  const bool is_through = model == peer.cached.end() || !noted;
+  return is_through ? Place{true, {}} : Place{false, *model};
+}
+
+std::optional<crypto::Address> Recalls::look_at_model(const core::Digest& content,
+                                                      crypto::Address from, std::size_t& rows,
+                                                      Due& due) {
+  const std::set<crypto::Address>* const all = deps_.holders.who_has(content);
+  if (all == nullptr) return std::nullopt;
+  for (auto provider = all->lower_bound(from); provider != all->end(); ++provider, --rows) {
+    if (rows == 0) return *provider;
+    const Holders::Key key{*provider, content};
+    add_if_due(key, *deps_.holders.find(key), false, due);
+  }
+  return std::nullopt;
 }
 
 void Recalls::on_released(const crypto::Address& provider, const rpc::Released& message) {
-  for (const rpc::Released::Item& item : message.items) {
-    deps_.events.report(deps_.holders.on_released({provider, item.model}, item.until_ms));
-  }
+  deps_.events.report(deps_.store.together([&]() -> core::Result<void> {
+    for (const rpc::Released::Item& item : message.items)
+      COMMENSAL_TRY(deps_.holders.on_released({provider, item.model}, item.until_ms));
+    return {};
+  }));
 }
 
 }  // namespace commensal::gateway

@@ -141,6 +141,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   // Before anybody makes room for it.
   const std::string banned = bans_.why(hello.address);
   if (!banned.empty() && !must_answer(hello.address)) {
+    if (turned_away_ && rpc::knows_release(hello.version)) turned_away_(hello.address, id);
     return fail(ErrorCode::kPermissionDenied, "this provider is banned: {}", banned);
   }
   const bool is_full = providers() >= static_cast<std::size_t>(limits::kProvidersMax);
@@ -284,6 +285,11 @@ Roster::Peer* Roster::by_address(const crypto::Address& address) {
 rpc::ProviderStream* Roster::connected(const crypto::Address& address) const {
   const auto found = peers_.find(address);
   return found == peers_.end() ? nullptr : found->second.stream.get();
+}
+
+void Roster::say(StreamId id, rpc::ToProvider message) const {
+  const auto session = sessions_.find(id);
+  if (session != sessions_.end()) session->second.stream->send(std::move(message));
 }
 
 std::vector<Candidate> Roster::candidates(const ModelVersion& model,

@@ -69,6 +69,11 @@ class Roster {
   void hear_if(std::function<bool(const crypto::Address&)> must_answer) {
     must_answer_ = std::move(must_answer);
   }
+  /// Hears of each banned provider that has proved its key on this stream, and reads rpc::Release,
+  /// before it is refused.
+  void on_turned_away(std::function<void(const crypto::Address&, StreamId)> turned_away) {
+    turned_away_ = std::move(turned_away);
+  }
   /// Reads the bans; call once before the rest. Error: kDataLoss.
   core::Result<void> open();
   /// At a start, after open(): who has given so many of the answers that receipts still tell of. It
@@ -115,6 +120,8 @@ class Roster {
   void tell(const crypto::Address& provider, rpc::ToProvider message) const {
     if (rpc::ProviderStream* const stream = connected(provider)) stream->send(std::move(message));
   }
+  /// Says it on this stream, if it is there.
+  void say(StreamId id, rpc::ToProvider message) const;
   const std::map<crypto::Address, Peer>& peers() const { return peers_; }
 
   /// One candidate per known provider, in the order of peers(), for a request for `model`, which
@@ -180,6 +187,7 @@ class Roster {
   BanList bans_;
   std::function<bool(const crypto::Address&)> must_answer_;
   std::function<bool(const crypto::Address&, const core::Digest&)> granted_;
+  std::function<void(const crypto::Address&, StreamId)> turned_away_;
   core::Rng& rng_;
   const crypto::SecretKey& key_;
   const core::Clock& clock_;

@@ -2,7 +2,7 @@
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/serve/http/json_parts.hpp>
 #include <commensal/serve/http/json_text.hpp>
-#include <set>
+#include <optional>
 
 namespace commensal::http {
 
@@ -133,10 +133,11 @@ std::string models_json(const std::vector<gateway::ModelPtr>& models) {
 }
 
 std::string account_json(const gateway::Account& who, std::string_view token,
-                         const protocol::Amount& test_credit) {
+                         const protocol::Amount& test_credit, const protocol::Amount& price) {
   Json json = account(who);
   if (!token.empty()) json["token"] = token;
   if (test_credit != protocol::Amount()) json["test_credit"] = to_text(test_credit);
+  if (price != protocol::Amount()) json["price"] = to_text(price);
   return text_of(json);
 }
 
@@ -161,34 +162,30 @@ std::string providers_json(const std::vector<gateway::ProviderInfo>& providers) 
   });
 }
 
-std::string holders_json(const gateway::Gateway& gateway, const std::string& prefix,
+std::string holders_json(const gateway::Gateway& gateway, const std::string& owner,
                          const gateway::Holders::Key& after) {
-  std::set<crypto::Address> connected;
-  for (const gateway::ProviderInfo& one : gateway.providers())
-    if (one.connected) connected.insert(one.address);
-  const auto& rows = gateway.holders().rows();
+  using Key = gateway::Holders::Key;
   std::string text = "{\"holders\":[", next = "null";
-  const gateway::Holders::Key* last = nullptr;
-  for (auto row = rows.upper_bound(after); row != rows.end(); ++row) {
-    const gateway::Holder& holder = row->second.holder;
-    if (!holder.model.starts_with(prefix)) continue;
+  std::optional<Key> last;
+  gateway.holders().visit(owner, after, [&](const Key& key, const gateway::Holder& holder) {
     const std::string one = text_of({{"model", holder.model},
                                      {"version", holder.version},
                                      {"private", holder.is_private},
-                                     {"content", core::to_hex(row->first.content)},
-                                     {"provider", crypto::to_text(row->first.provider)},
-                                     {"connected", connected.contains(row->first.provider)},
+                                     {"content", core::to_hex(key.content)},
+                                     {"provider", crypto::to_text(key.provider)},
+                                     {"connected", gateway.is_connected(key.provider)},
                                      {"since_ms", holder.since_ms},
                                      {"used_ms", holder.used_ms},
                                      {"asked_ms", holder.asked_ms},
                                      {"until_ms", holder.until_ms}});
-    if (last != nullptr && text.size() + one.size() > limits::kHttpListBytesMax) {
+    if (last && text.size() + one.size() > limits::kHttpListBytesMax) {
       next = fmt::format("\"{}/{}\"", crypto::to_text(last->provider), core::to_hex(last->content));
-      break;
+      return false;
     }
-    text += (last != nullptr ? "," : "") + one;
-    last = &row->first;
-  }
+    text += (last ? "," : "") + one;
+    last = key;
+    return true;
+  });
   return text + "],\"next\":" + next + "}";
 }
 

@@ -16,12 +16,13 @@ std::string model_json(const gateway::ModelVersion& model);
 std::string models_json(const std::vector<gateway::ModelPtr>& models);
 /// With a token, and credit of test money, where there is any.
 std::string account_json(const gateway::Account& account, std::string_view token,
-                         const protocol::Amount& test_credit = {});
+                         const protocol::Amount& test_credit = {},
+                         const protocol::Amount& price = {});
 std::string accounts_json(const std::vector<gateway::Account>& accounts);
 std::string providers_json(const std::vector<gateway::ProviderInfo>& providers);
-/// Of models whose names begin so, behind `after`, a "next" of before, in the order of their
-/// providers: as many as fit into limits::kHttpListBytesMax, one at least.
-std::string holders_json(const gateway::Gateway& gateway, const std::string& prefix,
+/// Of an account's models, or of all (""), behind `after`, a "next" of before, in the order of
+/// their providers: as many as fit into limits::kHttpListBytesMax, one at least.
+std::string holders_json(const gateway::Gateway& gateway, const std::string& owner,
                          const gateway::Holders::Key& after);
 /// The events are canonical encodings (risk::Event); "audits" is what the gateway's desk assumes
 /// and says.

@@ -133,8 +133,7 @@ Response list_holders(Gateway& gateway, const Call& call) {
       return error_response({ErrorCode::kInvalidArgument, "after: expected PROVIDER/CONTENT"});
     after = {*provider, *content};
   }
-  const std::string prefix = is_operator(call) ? "" : call.account.name + "/";
-  return json_response(holders_json(gateway, prefix, after));
+  return json_response(holders_json(gateway, is_operator(call) ? "" : call.account.name, after));
 }
 
 /// What is known of a provider, for the asker's own risk desk.
