@@ -102,6 +102,11 @@ TEST_F(Told, BashCompletesCommandsOptionsValuesAndFiles) {
   save("picture.npy", "");
   EXPECT_EQ(in_bash({"commensal", "infer", "--input", "pic"}), "picture.npy\n");
   EXPECT_EQ(in_bash({"commensal", "inspect", "pic"}), "picture.npy\n");
+  EXPECT_EQ(in_bash({"commensal", "account", "sig"}), "signup\n");
+  EXPECT_THAT(in_bash({"commensal", "account", ""}), HasSubstr("whoami "));
+  EXPECT_EQ(in_bash({"commensal", "account", "signup", "inv"}), "\n") << "one is enough";
+  EXPECT_THAT(in_bash({"commensal", "account", "signup", "--sa"}), HasSubstr("--save"));
+  EXPECT_EQ(in_bash({"commensal", "stake", "an"}), "announce\n");
   EXPECT_EQ(in_bash({"commensal", "zzz"}), "\n");
   EXPECT_EQ(in_bash({"commensal", "help", "prov"}), "providers provider\n");
   EXPECT_EQ(in_bash({"commensal", "help", "provider", "stat"}), "status\n");
@@ -132,6 +137,9 @@ TEST_F(Told, FishCompletes) {
   EXPECT_THAT(in_fish("commensal prov"), HasSubstr("provider\t"));
   EXPECT_THAT(in_fish("commensal gateway --worker "), HasSubstr("process"));
   EXPECT_THAT(in_fish("commensal provider stat"), HasSubstr("status"));
+  EXPECT_THAT(in_fish("commensal account sig"), HasSubstr("signup"));
+  EXPECT_THAT(in_fish("commensal account signup inv"), Not(HasSubstr("invite")));
+  EXPECT_THAT(in_fish("commensal account signup --sa"), HasSubstr("--save"));
 }
 
 TEST_F(Told, ZshCompletes) {
@@ -145,12 +153,15 @@ TEST_F(Told, ZshCompletes) {
           "words=(commensal '') CURRENT=2 && _commensal\n"
           "words=(commensal gateway --worker '') CURRENT=4 && _commensal\n"
           "words=(commensal provider status --) CURRENT=4 && _commensal\n"
+          "words=(commensal account '') CURRENT=3 && _commensal\n"
+          "words=(commensal account signup '') CURRENT=4 && _commensal\n"
           "words=(commensal inspect '') CURRENT=3 && _commensal\n");
   const std::string said = output_of("zsh -f '" + script + "'");
   EXPECT_THAT(said, HasSubstr("provider:Serve a gateway with this machine\n"));
   EXPECT_THAT(said, HasSubstr("\nprocess\nthread\n"));
   EXPECT_THAT(said, HasSubstr("\n--watch:"));
-  EXPECT_THAT(said, HasSubstr("\nfiles\n"));
+  EXPECT_THAT(said, HasSubstr("\nsignup\n"));
+  EXPECT_THAT(said, ::testing::EndsWith("\nfiles\nfiles\n"));
 }
 
 }  // namespace

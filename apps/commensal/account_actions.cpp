@@ -121,6 +121,19 @@ Result<void> check_save(const AccountArguments& options, bool replaces) {
                     options.save);
 }
 
+void tell_credit(const AccountArguments& options, const client::AccountInfo& account) {
+  if (options.json) return;
+  if (!account.test_credit.empty()) {
+    fmt::print(stderr, "{} has {} of test money to spend on requests\n", account.name,
+               account.test_credit);
+  } else if (!account.price.empty() && account.role == "consumer") {
+    fmt::print(stderr,
+               "{0} has no credit yet, and a request costs {1}: the gateway's operator gives some "
+               "(account grant {0} AMOUNT), or books a payment (account deposit {0} AMOUNT)\n",
+               account.name, account.price);
+  }
+}
+
 Result<int> list_tokens(const AccountArguments& options, client::Client& client) {
   COMMENSAL_ASSIGN(const std::string target, tokens_target(options));
   return show_list(options, client, target, "tokens", [](const Json& one) {
@@ -179,6 +192,11 @@ Result<int> sign_up(const AccountArguments& options, client::Client& client) {
   Json body = {{"name", options.name}};
   if (!code.empty()) body["code"] = code;
   COMMENSAL_ASSIGN(Json made, post_json(client, "/v1/signup", body));
+  tell_credit(options, {.name = options.name,
+                        .role = text_in(made, "role"),
+                        .token = "",
+                        .test_credit = text_in(made, "test_credit"),
+                        .price = text_in(made, "price")});
   return give_secret(options, std::move(made), "token");
 }
 

@@ -35,6 +35,10 @@ struct AccountArguments {
 /// kInvalidArgument, kAlreadyExists.
 core::Result<void> check_save(const AccountArguments& options, bool replaces);
 
+/// Says what a new account, as the gateway answered it, has to spend, or that it has nothing yet
+/// and who gives it some: not among what programs read.
+void tell_credit(const AccountArguments& options, const client::AccountInfo& account);
+
 core::Result<int> list_tokens(const AccountArguments& options, client::Client& client);
 core::Result<int> make_token(const AccountArguments& options, client::Client& client);
 core::Result<int> end_token(const AccountArguments& options, client::Client& client);

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <apps/common/nearest.hpp>
 #include <commensal/base/core/result.hpp>
@@ -22,6 +23,19 @@ core::Result<const Action*> find_action(std::span<const Action> rows, std::strin
   return core::fail(core::ErrorCode::kInvalidArgument, "no action '{}'{}; there are {}", name,
                     meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant),
                     fmt::join(names, ", "));
+}
+
+/// These are what shells complete the option by, once all else is said of it. Help stays as it was,
+/// and who checks them is find_action(), which has better words for that.
+template <class Action>
+void offer_actions(CLI::Option& option, std::span<const Action> rows) {
+  std::vector<std::string_view> names;
+  for (const Action& one : rows) names.push_back(one.name);
+  const std::string usual = option.get_default_str();
+  option.option_text(option.get_type_name() + (usual.empty() ? "" : "=" + usual) +
+                     (option.get_required() ? " REQUIRED" : ""));
+  option.check(CLI::Validator([](std::string&) { return std::string(); },
+                              fmt::format("{{{}}}", fmt::join(names, ","))));
 }
 
 }  // namespace commensal::apps

@@ -22,6 +22,7 @@ struct Word {
 struct Place {
   std::string path;  // "commensal provider"
   std::vector<Word> commands;
+  std::vector<std::string> actions;  // one of which the first word behind the path is
   std::vector<Word> options;
 };
 
@@ -42,8 +43,16 @@ std::vector<std::string> values_of(const CLI::Option& option) {
   return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
 }
 
+/// Of the first argument that is no option's.
+std::vector<std::string> actions_of(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) return values_of(*option);
+  }
+  return {};
+}
+
 Place place_of(const CLI::App& app, const std::string& path) {
-  Place place{.path = path, .commands = {}, .options = {}};
+  Place place{.path = path, .commands = {}, .actions = actions_of(app), .options = {}};
   for (const CLI::App* inner : app.get_subcommands({})) {
     if (inner->get_group().empty()) continue;
     place.commands.push_back({inner->get_name(), short_text(inner->get_description()), {}, false});
@@ -91,16 +100,25 @@ std::string steps_of(const std::vector<Place>& places) {
   return fmt::format("{}", fmt::join(paths, " | "));
 }
 
+/// A branch for each action of a place, so that no second one is offered.
+std::string acts_of(const std::vector<Place>& places) {
+  std::vector<std::string> paths;
+  for (const Place& place : places) {
+    for (const std::string& action : place.actions)
+      paths.push_back(fmt::format("\"{} {}\"", place.path, action));
+  }
+  return paths.empty() ? "\"\"" : fmt::format("{}", fmt::join(paths, " | "));
+}
+
 std::string for_bash(std::string_view program, const std::vector<Place>& places) {
   std::string commands, options, values;
   for (const Place& place : places) {
-    const auto add = [&](std::string& to, const std::vector<Word>& words) {
+    const auto add = [&](std::string& to, const std::vector<std::string>& words) {
       if (words.empty()) return;
-      to +=
-          fmt::format("    \"{}\") words=\"{}\" ;;\n", place.path, fmt::join(names_of(words), " "));
+      to += fmt::format("    \"{}\") words=\"{}\" ;;\n", place.path, fmt::join(words, " "));
     };
-    add(commands, place.commands);
-    add(options, place.options);
+    add(commands, place.actions.empty() ? names_of(place.commands) : place.actions);
+    add(options, names_of(place.options));
     for (const Word& option : place.options) {
       if (!option.takes_value) continue;
       values += option.values.empty()
@@ -112,7 +130,7 @@ std::string for_bash(std::string_view program, const std::vector<Place>& places)
   return fmt::format(
       R"(# Completion of {0} for bash; made by `{0} completion bash`.
 {1}() {{
-  local at={0} n takes= words= current=${{COMP_WORDS[COMP_CWORD]}}
+  local at={0} n acts= takes= words= current=${{COMP_WORDS[COMP_CWORD]}}
   local before=${{COMP_WORDS[COMP_CWORD - 1]}}
   COMPREPLY=()
   # Bash takes "=" for a word.
@@ -124,6 +142,7 @@ std::string for_bash(std::string_view program, const std::vector<Place>& places)
   for ((n = 1; n < COMP_CWORD; n++)); do
     case "$at ${{COMP_WORDS[n]}}" in
     {2}) at+=" ${{COMP_WORDS[n]}}" ;;
+    {6}) acts=yes ;;
     esac
     # What follows these is the name of a command.
     if [[ $current != -* && ($at == "{0} help" || $at == "{0} config show") ]]; then at={0}; fi
@@ -133,7 +152,7 @@ std::string for_bash(std::string_view program, const std::vector<Place>& places)
   if [[ $takes == "" && $current == -* ]]; then
     case "$at" in
 {4}    esac
-  elif [[ $takes == "" ]]; then
+  elif [[ $takes$acts == "" ]]; then
     case "$at" in
 {3}    esac
   fi
@@ -146,7 +165,7 @@ std::string for_bash(std::string_view program, const std::vector<Place>& places)
 }}
 complete -F {1} {0}
 )",
-      program, function_of(program), steps_of(places), commands, options, values);
+      program, function_of(program), steps_of(places), commands, options, values, acts_of(places));
 }
 
 /// One of zsh's `name:description`, in quotes.
@@ -165,6 +184,8 @@ std::string for_zsh(std::string_view program, const std::vector<Place>& places) 
       for (const Word& word : *words) lists += "        " + zsh_word(word) + "\n";
       lists += "      )\n";
     }
+    if (!place.actions.empty())
+      lists += fmt::format("      actions=({})\n", fmt::join(place.actions, " "));
     lists += "      ;;\n";
     for (const Word& option : place.options) {
       if (!option.takes_value) continue;
@@ -176,11 +197,12 @@ std::string for_zsh(std::string_view program, const std::vector<Place>& places) 
       R"(#compdef {0}
 # Completion of {0} for zsh; made by `{0} completion zsh`.
 {1}() {{
-  local at={0} n takes=
-  local -a commands options values
+  local at={0} n acts= takes=
+  local -a actions commands options values
   for ((n = 2; n < CURRENT; n++)); do
     case "$at ${{words[n]}}" in
     {2}) at+=" ${{words[n]}}" ;;
+    {5}) acts=yes ;;
     esac
   done
   case "$at ${{words[CURRENT - 1]}}" in
@@ -195,6 +217,8 @@ std::string for_zsh(std::string_view program, const std::vector<Place>& places) 
     _describe -o option options
   elif (( $#commands )); then
     _describe command commands
+  elif [[ -z $acts ]] && (( $#actions )); then
+    compadd -a actions
   else
     _files
   fi
@@ -205,7 +229,7 @@ else
   compdef {1} {0}
 fi
 )",
-      program, function_of(program), steps_of(places), lists, values);
+      program, function_of(program), steps_of(places), lists, values, acts_of(places));
 }
 
 std::string fish_text(const std::string& text) {
@@ -233,6 +257,13 @@ std::string for_fish(std::string_view program, const std::vector<Place>& places)
         fmt::format("complete -c {} -n {}", program, fish_text(fish_condition(place)));
     for (const Word& command : place.commands) {
       text += fmt::format("{} -f -a {} -d {}\n", begin, command.name, fish_text(command.about));
+    }
+    const std::string actions = fmt::format("{}", fmt::join(place.actions, " "));
+    if (!actions.empty()) {
+      text += fmt::format(
+          "complete -c {} -n {} -f -a '{}'\n", program,
+          fish_text(fish_condition(place) + "; and not __fish_seen_subcommand_from " + actions),
+          actions);
     }
     for (const Word& option : place.options) {
       text += fmt::format("{} -l {}", begin, option.name.substr(2));

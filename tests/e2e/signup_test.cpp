@@ -30,6 +30,15 @@ class SignUp : public System {
     EXPECT_EQ(status, 1) << words[0] << " " << words[1];
     return said.is_object() ? said["error"].value("message", "") : "";
   }
+  /// What is said to people when that account is made.
+  std::string told(const std::string& name, const std::string& code) {
+    const std::string log = folder_.at(name + ".log");
+    const Words words = {"account", "signup", name, "--code-file", code};
+    int status = 0;
+    Process(at_gateway(words, ""), log).read_all(status);
+    EXPECT_EQ(status, 0) << name;
+    return std::string(core::as_text(core::read_file(log).value_or(core::Bytes())));
+  }
   /// Once the provider is there.
   Json first_answer(const std::string& token_file) {
     for (int tries = 0; tries < 200; ++tries) {
@@ -88,8 +97,8 @@ TEST_F(SignUp, WhoIsInvitedHasAnAnswerAMomentLater) {
 TEST_F(SignUp, WhoIsInvitedHasTheCreditOfANewAccountUnlessTheInvitationSaysOtherwise) {
   start();
   const std::string usual = folder_.at("usual.code"), none = folder_.at("none.code");
-  ask({"account", "invite", "usual", "--save", usual}, token_file_);
-  ask({"account", "invite", "none", "--credit", "0", "--save", none}, token_file_);
+  ask({"account", "invite", "usual", "--uses", "2", "--save", usual}, token_file_);
+  ask({"account", "invite", "none", "--uses", "2", "--credit", "0", "--save", none}, token_file_);
   const std::string made = folder_.at("made.token"), carol = folder_.at("carol.token"),
                     dave = folder_.at("dave.token");
   ask({"account", "create", "made", "--save", made}, token_file_);
@@ -98,6 +107,10 @@ TEST_F(SignUp, WhoIsInvitedHasTheCreditOfANewAccountUnlessTheInvitationSaysOther
   EXPECT_GT(credit(made).size(), 5u);
   EXPECT_EQ(credit(carol), credit(made));
   EXPECT_THAT(credit(dave), ::testing::AnyOf("", "0"));
+  EXPECT_EQ(told("erin", usual),
+            "erin has " + credit(made) + " of test money to spend on requests\n");
+  EXPECT_THAT(told("frank", none), HasSubstr("frank has no credit yet, and a request costs 12000: "
+                                             "the gateway's operator gives some (account grant "));
 }
 
 TEST_F(SignUp, WhereItIsOpenNobodyNeedsAnInvitation) {

@@ -11,7 +11,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/limits_serve.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <future>
@@ -117,7 +117,7 @@ class Relay final : public rpc::GatewayPort {
   core::SystemRng rng_;
   const crypto::SecretKey key_ = crypto::SecretKey::generate(rng_);
   const std::shared_ptr<tls::Identity> identity_;
-  rpc::AsioLoop loop_;
+  core::ThreadLoop loop_;
   std::unique_ptr<rpc::GatewayClient> honest_;
   const bool signs_itself_;
   std::shared_ptr<rpc::ProviderStream> provider_;
@@ -259,7 +259,7 @@ TEST_F(Transport, SilentStreamsLockNoProviderOut) {
   start_gateway();
   auto client = connect();
   push(client);
-  rpc::AsioLoop loop;
+  core::ThreadLoop loop;
   std::atomic<int> challenged = 0;
   std::vector<std::unique_ptr<rpc::GatewayClient>> silent;
   std::promise<void> dialled;

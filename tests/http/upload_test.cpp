@@ -299,7 +299,11 @@ TEST_F(HttpUpload, WhatFailsForAPassingReasonIsPushedLater) {
   EXPECT_EQ(soon.headers.at("retry-after"), std::to_string(limits::kUploadRetryMs / 1000));
   EXPECT_THAT(soon.body, HasSubstr("failed a moment ago"));
   EXPECT_EQ(offset(at), file.size());
-  world_.clock().leap_ms(limits::kUploadRetryMs);
+  world_.clock().leap_ms(limits::kUploadRetryMs - 4'500);
+  const RawResponse later = ask("POST " + at + "/push", kTus, world_.alice);
+  EXPECT_EQ(later.headers.at("retry-after"), "5") << "what its error says: " << later.body;
+  EXPECT_THAT(later.body, HasSubstr("again in 5 s"));
+  world_.clock().leap_ms(4'500);
   EXPECT_EQ(ask("POST " + at + "/push", kTus, world_.alice).status, 201);
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <commensal/base/core/thread_loop.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/serve/client/client.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/http/server.hpp>
 #include <commensal/serve/provider/provider.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/direct.hpp>
 #include <memory>
 #include <string>
@@ -113,7 +113,7 @@ class World {
   crypto::SecretKey provider_key_;
   const std::shared_ptr<rollout::EngineFactory> engines_ =
       std::make_shared<rollout::SessionEngineFactory>(graph::SessionOptions{});
-  rpc::AsioLoop loop_;
+  core::ThreadLoop loop_;
   rpc::DirectServer streams_{loop_};
   std::unique_ptr<gateway::Gateway> gateway_;
   std::unique_ptr<rpc::DirectClient> provider_client_;

@@ -29,6 +29,7 @@ Result<int> give_token(const AccountArguments& options, const client::AccountInf
   Json json = {{"name", account.name}, {"role", account.role}};
   if (!is_hidden) json["token"] = account.token;
   if (!account.test_credit.empty()) json["test_credit"] = account.test_credit;
+  if (!account.price.empty()) json["price"] = account.price;
   if (options.json) {
     fmt::print("{}\n", json.dump(2));
   } else if (is_hidden) {
@@ -36,11 +37,7 @@ Result<int> give_token(const AccountArguments& options, const client::AccountInf
   } else {
     fmt::print("{}\n", account.token);
   }
-  if (!account.test_credit.empty() && !options.json) {
-    // Not on the token's own line, which programs read.
-    fmt::print(stderr, "{} has {} of test money to spend on requests\n", account.name,
-               account.test_credit);
-  }
+  tell_credit(options, account);
   if (!saved) return tl::unexpected(saved.error());
   if (const auto shown = check_output(); !shown) {
     if (!is_hidden) fmt::print(stderr, "{}\n", account.token);
@@ -243,15 +240,17 @@ void declare_tokens(CLI::App& app, AccountArguments& options) {
 
 Run declare_account(CLI::App& app) {
   const auto options = std::make_shared<AccountArguments>();
-  app.add_option("action", options->action,
-                 "whoami; tokens, token LABEL (one more), revoke LABEL, rotate (a new token in "
-                 "place of all); signup NAME; balance [OWNER]; ledger (sums and terms). For "
-                 "operators: create NAME (prints the token), list, rotate NAME, delete NAME, "
-                 "invite LABEL, invitations, uninvite LABEL, log (of operators' acts), "
-                 "deposit OWNER AMOUNT, withdraw NAME AMOUNT (paid out), "
-                 "lock escrow|penalty_escrow|credit_pool AMOUNT (the gateway's own), "
-                 "grant OWNER AMOUNT (free credit)")
-      ->capture_default_str();
+  CLI::Option* const action =
+      app.add_option("action", options->action,
+                     "whoami; tokens, token LABEL (one more), revoke LABEL, rotate (a new token in "
+                     "place of all); signup NAME; balance [OWNER]; ledger (sums and terms). For "
+                     "operators: create NAME (prints the token), list, rotate NAME, delete NAME, "
+                     "invite LABEL, invitations, uninvite LABEL, log (of operators' acts), "
+                     "deposit OWNER AMOUNT, withdraw NAME AMOUNT (paid out), "
+                     "lock escrow|penalty_escrow|credit_pool AMOUNT (the gateway's own), "
+                     "grant OWNER AMOUNT (free credit)")
+          ->capture_default_str();
+  offer_actions<Action>(*action, kActions);
   app.add_option("name", options->name,
                  "Account [a-z0-9_-], a letter first; an OWNER is also 0x..., @gateway, @auditor");
   app.add_option("amount", options->amount, "Units: an integer from 1 to 2^128 - 1");

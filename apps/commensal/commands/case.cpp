@@ -97,11 +97,13 @@ Result<int> look(const CaseArguments& options) {
 
 Run declare_case(CLI::App& app) {
   const auto options = std::make_shared<CaseArguments>();
-  app.add_option(
-         "action", options->action,
-         "list: the newest, pending ones first; show ID: who owes what until when; disclose "
-         "RECEIPT: a consumer's part in who audits an answer that is accused")
-      ->capture_default_str();
+  CLI::Option* const action =
+      app.add_option(
+             "action", options->action,
+             "list: the newest, pending ones first; show ID: who owes what until when; disclose "
+             "RECEIPT: a consumer's part in who audits an answer that is accused")
+          ->capture_default_str();
+  offer_actions<Action>(*action, kActions);
   app.add_option("id", options->subject, "Of the accused receipt, or of an auditor's report");
   app.add_option("--nonce-file", options->nonce_file, "For disclose: as infer has written it");
   app.add_option("--party", options->party, "For list: those of this address, 0x...");

@@ -130,11 +130,14 @@ Result<int> claim(const ClaimArguments& options) {
 
 Run declare_claim(CLI::App& app) {
   const auto options = std::make_shared<ClaimArguments>();
-  app.add_option("action", options->action,
-                 "list (what is for sale); quote RECEIPT (what its answer and its ticket are worth "
-                 "by the gateway's risk desk); sell TICKET (its holder offers it; at 0 no longer); "
-                 "buy TICKET (at just the price asked: what it pays is yours then, and its risk)")
-      ->capture_default_str();
+  CLI::Option* const action =
+      app.add_option(
+             "action", options->action,
+             "list (what is for sale); quote RECEIPT (what its answer and its ticket are worth "
+             "by the gateway's risk desk); sell TICKET (its holder offers it; at 0 no longer); "
+             "buy TICKET (at just the price asked: what it pays is yours then, and its risk)")
+          ->capture_default_str();
+  offer_actions<Action>(*action, kActions);
   app.add_option("what", options->what, "Id of a ticket, or of a receipt");
   app.add_option("--price", options->price, "Units that are asked, or paid");
   app.add_flag("--all", options->all, "List all open claims, for sale or not");

@@ -104,13 +104,15 @@ Result<int> key(const KeyArguments& options) {
 
 Run declare_key(CLI::App& app) {
   const auto options = std::make_shared<KeyArguments>();
-  app.add_option(
-         "action", options->action,
-         "new: make a key; show: its address; import: move a plain key file (64 "
-         "hexadecimal digits) into the keystore and remove it; certificate: make one that "
-         "signs itself, tls-cert.pem and tls-key.pem, in the data folder of a daemon, which "
-         "takes it at once, and print what consumers pin it by")
-      ->required();
+  CLI::Option* const action =
+      app.add_option(
+             "action", options->action,
+             "new: make a key; show: its address; import: move a plain key file (64 "
+             "hexadecimal digits) into the keystore and remove it; certificate: make one that "
+             "signs itself, tls-cert.pem and tls-key.pem, in the data folder of a daemon, which "
+             "takes it at once, and print what consumers pin it by")
+          ->required();
+  offer_actions<Action>(*action, kActions);
   app.add_option("keystore", options->keystore,
                  "Web3 Secret Storage, version 3 (mode 0600); for certificate: the data folder")
       ->required();

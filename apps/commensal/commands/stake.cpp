@@ -89,11 +89,14 @@ Result<int> stake(const StakeArguments& options) {
 
 Run declare_stake(CLI::App& app) {
   const auto options = std::make_shared<StakeArguments>();
-  app.add_option("action", options->action,
-                 "show; lock AMOUNT; announce AMOUNT (it is free after the ledger's delay), "
-                 "complete NUMBER (then); withdraw AMOUNT (what is available leaves the ledger, "
-                 "and the operator pays it out)")
-      ->capture_default_str();
+  CLI::Option* const action =
+      app.add_option(
+             "action", options->action,
+             "show; lock AMOUNT; announce AMOUNT (it is free after the ledger's delay), "
+             "complete NUMBER (then); withdraw AMOUNT (what is available leaves the ledger, "
+             "and the operator pays it out)")
+          ->capture_default_str();
+  offer_actions<Action>(*action, kActions);
   app.add_option("what", options->what, "An amount in units, or the number of an announcement");
   options->signer.declare(app);
   options->connection.declare(app);

@@ -5,7 +5,7 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/cpu_time.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-namespace commensal::rpc {
+namespace commensal::core {
 namespace {
 
-using Task = core::Loop::Task;
+using Task = Loop::Task;
 using Time = std::int64_t;  // monotonic, in nanoseconds
 
-Time now_ns() { return core::SystemClock().monotonic_ns(); }
+Time now_ns() { return SystemClock().monotonic_ns(); }
 
 /// What one thread does, in order. It asks the system for nothing while it has something to do, and
 /// who posts to it only where it sleeps.
@@ -78,7 +78,7 @@ struct Errand {
 
 }  // namespace
 
-struct AsioLoop::State {
+struct ThreadLoop::State {
   // Above the queues: tasks that are destroyed with them may still post.
   std::atomic<bool> stopped = false;
   bool used = false;
@@ -95,7 +95,7 @@ struct AsioLoop::State {
     if (!watch.on_long) return task();
     std::int64_t cpu_ns = 0;
     {
-      const core::CpuMeter meter(cpu_ns);
+      const CpuMeter meter(cpu_ns);
       task();
     }
     if (cpu_ns > watch.cpu_ns_max) watch.on_long(cpu_ns);
@@ -136,17 +136,17 @@ struct AsioLoop::State {
   }
 };
 
-AsioLoop::AsioLoop(TurnWatch watch) : state_(std::make_unique<State>()) {
+ThreadLoop::ThreadLoop(TurnWatch watch) : state_(std::make_unique<State>()) {
   state_->watch = std::move(watch);
 }
 
-AsioLoop::~AsioLoop() {
+ThreadLoop::~ThreadLoop() {
   stop();
   join();
 }
 
-void AsioLoop::run() {
-  core::check(!state_->used, "a loop runs once");
+void ThreadLoop::run() {
+  check(!state_->used, "a loop runs once");
   state_->used = true;
   std::vector<std::thread> lanes;
   for (std::size_t i = 0; i < kLanes; ++i)
@@ -155,32 +155,32 @@ void AsioLoop::run() {
   for (std::thread& lane : lanes) lane.join();
 }
 
-void AsioLoop::start() {
-  core::check(!state_->runner.joinable(), "a loop starts once");
+void ThreadLoop::start() {
+  check(!state_->runner.joinable(), "a loop starts once");
   state_->runner = std::thread([this] { run(); });
 }
 
-void AsioLoop::stop() {
+void ThreadLoop::stop() {
   state_->stopped = true;
   state_->tasks.stop();
   for (Queue& lane : state_->errands) lane.stop();
 }
 
-void AsioLoop::join() {
+void ThreadLoop::join() {
   if (state_->runner.joinable()) state_->runner.join();
 }
 
-void AsioLoop::post(Task task) {
+void ThreadLoop::post(Task task) {
   if (!state_->stopped) state_->tasks.post(std::move(task));
 }
 
-void AsioLoop::after(std::int64_t delay_ms, Task task) {
+void ThreadLoop::after(std::int64_t delay_ms, Task task) {
   if (state_->stopped) return;
   const Time at = now_ns() + delay_ms * 1'000'000;
   state_->timers.emplace(at, std::move(task));
 }
 
-void AsioLoop::offload(Lane lane, Task work, Task done) {
+void ThreadLoop::offload(Lane lane, Task work, Task done) {
   if (state_->stopped) return;
   auto errand = std::make_shared<Errand>(Errand{std::move(work), std::move(done)});
   state_->errands[static_cast<std::size_t>(lane)].post(
@@ -190,4 +190,4 @@ void AsioLoop::offload(Lane lane, Task work, Task done) {
       });
 }
 
-}  // namespace commensal::rpc
+}  // namespace commensal::core

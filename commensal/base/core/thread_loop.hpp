@@ -4,7 +4,7 @@
 #include <commensal/base/core/loop.hpp>
 #include <memory>
 
-namespace commensal::rpc {
+namespace commensal::core {
 
 /// Who is told of turns of the loop (one task each) that took more of its thread's processor time
 /// than they may: whatever waits for the loop waited for them. Called on the loop.
@@ -20,14 +20,14 @@ struct TurnWatch {
 /// stops is destroyed and not run, at the latest with the loop; so is what is posted later. What
 /// tasks refer to must live until run() or join() returns, and nothing more is needed.
 /// Thread-safety: post() and stop() from any thread, run(), start() and join() from the owner's,
-/// after() and offload() as core::Loop says or before the loop runs.
-class AsioLoop final : public core::Loop {
+/// after() and offload() as Loop says or before the loop runs.
+class ThreadLoop final : public Loop {
  public:
-  explicit AsioLoop(TurnWatch watch = {});
-  AsioLoop(const AsioLoop&) = delete;
-  AsioLoop& operator=(const AsioLoop&) = delete;
+  explicit ThreadLoop(TurnWatch watch = {});
+  ThreadLoop(const ThreadLoop&) = delete;
+  ThreadLoop& operator=(const ThreadLoop&) = delete;
   /// Stops and waits; never from a task.
-  ~AsioLoop() override;
+  ~ThreadLoop() override;
 
   /// Runs on the calling thread until stop(), and then waits for the work that is being done.
   void run();
@@ -47,4 +47,4 @@ class AsioLoop final : public core::Loop {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace commensal::rpc
+}  // namespace commensal::core

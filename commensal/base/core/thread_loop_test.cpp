@@ -6,19 +6,19 @@
 #include <chrono>
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/cpu_time.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <future>
 #include <memory>
 #include <thread>
 #include <vector>
 
-namespace commensal::rpc {
+namespace commensal::core {
 namespace {
 
-using Lane = core::Loop::Lane;
+using Lane = Loop::Lane;
 
-TEST(AsioLoop, RunsTasksInTheOrderOfPostingAcrossThreads) {
-  AsioLoop loop;
+TEST(ThreadLoop, RunsTasksInTheOrderOfPostingAcrossThreads) {
+  ThreadLoop loop;
   std::vector<int> seen;
   loop.post([&] {
     loop.post([&] { seen.push_back(1); });
@@ -30,10 +30,10 @@ TEST(AsioLoop, RunsTasksInTheOrderOfPostingAcrossThreads) {
   EXPECT_EQ(seen, (std::vector{1, 2, 3}));
 }
 
-TEST(AsioLoop, TimersRunNoEarlierThanAsked) {
-  AsioLoop loop;
+TEST(ThreadLoop, TimersRunNoEarlierThanAsked) {
+  ThreadLoop loop;
   std::vector<int> seen;
-  const core::SystemClock clock;
+  const SystemClock clock;
   const std::int64_t begin_ns = clock.monotonic_ns();
   std::int64_t end_ns = 0;
   loop.after(30, [&] {
@@ -47,8 +47,8 @@ TEST(AsioLoop, TimersRunNoEarlierThanAsked) {
   EXPECT_GE(end_ns - begin_ns, 30'000'000);
 }
 
-TEST(AsioLoop, OffloadsToOneThreadInOrderAndReturnsToTheLoop) {
-  AsioLoop loop;
+TEST(ThreadLoop, OffloadsToOneThreadInOrderAndReturnsToTheLoop) {
+  ThreadLoop loop;
   std::thread::id loop_thread;
   std::vector<int> worked;
   std::vector<int> done;
@@ -74,8 +74,8 @@ TEST(AsioLoop, OffloadsToOneThreadInOrderAndReturnsToTheLoop) {
   EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
 }
 
-TEST(AsioLoop, OneLaneDoesNotWaitForTheOther) {
-  AsioLoop loop;
+TEST(ThreadLoop, OneLaneDoesNotWaitForTheOther) {
+  ThreadLoop loop;
   std::promise<void> over;
   loop.post([&] {
     loop.offload(
@@ -86,8 +86,8 @@ TEST(AsioLoop, OneLaneDoesNotWaitForTheOther) {
   loop.run();  // for ever, if it waited
 }
 
-TEST(AsioLoop, TakesPostsFromManyThreads) {
-  AsioLoop loop;
+TEST(ThreadLoop, TakesPostsFromManyThreads) {
+  ThreadLoop loop;
   loop.start();
   int count = 0;  // touched on the loop only
   std::vector<std::thread> threads;
@@ -104,7 +104,7 @@ TEST(AsioLoop, TakesPostsFromManyThreads) {
 
 /// Posts again when it is destroyed, as objects that clean up after themselves do.
 struct PostsWhenDestroyed {
-  AsioLoop& loop;
+  ThreadLoop& loop;
   std::atomic<int>& destroyed;
   ~PostsWhenDestroyed() {
     ++destroyed;
@@ -112,11 +112,11 @@ struct PostsWhenDestroyed {
   }
 };
 
-TEST(AsioLoop, DestroysWhatIsPendingAndRunsNoneOfIt) {
+TEST(ThreadLoop, DestroysWhatIsPendingAndRunsNoneOfIt) {
   std::atomic<int> destroyed = 0;
   std::atomic<bool> worked = false, began = false;
   {
-    AsioLoop loop;
+    ThreadLoop loop;
     auto token = std::make_shared<PostsWhenDestroyed>(loop, destroyed);
     loop.post([&loop, &worked, &began] {
       loop.offload(
@@ -146,22 +146,22 @@ TEST(AsioLoop, DestroysWhatIsPendingAndRunsNoneOfIt) {
   EXPECT_EQ(destroyed, 1);
 }
 
-TEST(AsioLoop, MayBeStoppedBeforeItRunsOrNeverRun) {
-  AsioLoop never;
+TEST(ThreadLoop, MayBeStoppedBeforeItRunsOrNeverRun) {
+  ThreadLoop never;
   never.post([] { FAIL(); });
-  AsioLoop stopped;
+  ThreadLoop stopped;
   stopped.post([] { FAIL(); });
   stopped.stop();
   stopped.start();
   stopped.join();
 }
 
-TEST(AsioLoop, TellsOfTurnsThatTakeLong) {
+TEST(ThreadLoop, TellsOfTurnsThatTakeLong) {
   std::vector<std::int64_t> told;
-  AsioLoop loop({1'000'000, [&](std::int64_t cpu_ns) { told.push_back(cpu_ns); }});
+  ThreadLoop loop({1'000'000, [&](std::int64_t cpu_ns) { told.push_back(cpu_ns); }});
   const auto burn = [] {
-    const std::int64_t end_ns = core::thread_cpu_ns() + 3'000'000;
-    while (core::thread_cpu_ns() < end_ns) {
+    const std::int64_t end_ns = thread_cpu_ns() + 3'000'000;
+    while (thread_cpu_ns() < end_ns) {
     }
   };
   loop.post([] {});
@@ -175,4 +175,4 @@ TEST(AsioLoop, TellsOfTurnsThatTakeLong) {
 }
 
 }  // namespace
-}  // namespace commensal::rpc
+}  // namespace commensal::core

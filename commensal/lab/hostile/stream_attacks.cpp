@@ -2,9 +2,9 @@
 // Providers that dial in to harm the gateway, its consumers or other providers.
 #include <chrono>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <commensal/base/crypto/secp256k1.hpp>
 #include <commensal/lab/hostile/attacker.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
 #include <deque>
 #include <thread>
@@ -321,7 +321,7 @@ class Gang final : public Attacker {
 
   const Target target_;
   core::CounterRng rng_;  // the loop's
-  rpc::AsioLoop loop_;
+  core::ThreadLoop loop_;
   std::deque<std::shared_ptr<Kind>> villains_;
   std::uint64_t dials_ = 0;
 };

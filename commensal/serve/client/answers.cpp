@@ -146,6 +146,7 @@ core::Result<AccountInfo> account_of(const Json& json) {
   AccountInfo account{.name = members.text("name"), .role = members.text("role"), .token = ""};
   if (json.contains("token")) account.token = members.text("token");
   if (json.contains("test_credit")) account.test_credit = members.text("test_credit");
+  if (json.contains("price")) account.price = members.text("price");
   COMMENSAL_TRY(members.status());
   return account;
 }

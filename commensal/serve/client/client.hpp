@@ -64,6 +64,7 @@ struct AccountInfo {
   std::string role;              // "consumer" or "operator"
   std::string token;             // of a new account only
   std::string test_credit = {};  // likewise: units of test money that it was given, or ""
+  std::string price = {};        // likewise: what a request costs here, or ""
 };
 
 /// What the gateway says of a receipt; `receipt` itself can be checked without believing it.

@@ -3,12 +3,12 @@
 
 #include <array>
 #include <commensal/base/core/network.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/daemon/gateway_daemon.hpp>
 #include <commensal/serve/gateway/auditor.hpp>
 #include <commensal/serve/http/server.hpp>
 #include <commensal/serve/oip_grpc/server.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <future>
@@ -52,7 +52,7 @@ core::Result<std::shared_ptr<tls::Identity>> open_identity(const GatewayDaemonCo
   return tls::Identity::open_or_make(folder, hosts, now_ms);
 }
 
-rpc::TurnWatch watch_of(const GatewayDaemonConfig& config, gateway::Observer* observer) {
+core::TurnWatch watch_of(const GatewayDaemonConfig& config, gateway::Observer* observer) {
   if (config.turn_ms_max == 0 || observer == nullptr) return {};
   return {config.turn_ms_max * 1'000'000, [observer](std::int64_t cpu_ns) {
             observer->on_error({core::ErrorCode::kDeadlineExceeded,
@@ -68,7 +68,7 @@ struct GatewayDaemon::State {
   core::SystemRng rng;
   core::SystemClock clock;
   store::StateFolder folder;
-  rpc::AsioLoop loop;
+  core::ThreadLoop loop;
   std::shared_ptr<tls::Identity> identity;  // null: no port speaks TLS
   bool http_secure = false;
   bool grpc_secure = false;
@@ -80,7 +80,7 @@ struct GatewayDaemon::State {
   std::unique_ptr<http::HttpServer> http;
   std::unique_ptr<oip_grpc::GrpcInferenceServer> grpc;  // null: none was asked for
 
-  State(store::StateFolder opened, rpc::TurnWatch watch)
+  State(store::StateFolder opened, core::TurnWatch watch)
       : folder(std::move(opened)), loop(std::move(watch)) {}
   ~State() {
     if (gateway) gateway->stop_computing();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/network.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <commensal/base/store/state_folder.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <future>
@@ -17,7 +17,7 @@ struct ProviderDaemon::State {
   store::StateFolder folder;
   std::unique_ptr<rollout::EngineFactory> engines;
   std::stop_source closing;
-  rpc::AsioLoop loop;
+  core::ThreadLoop loop;
   std::unique_ptr<rpc::GatewayClient> gateway;
   std::shared_ptr<provider::Provider> provider;
 

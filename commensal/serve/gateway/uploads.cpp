@@ -252,16 +252,21 @@ Result<Upload> Uploads::begin_push(const Account& owner, const std::string& id) 
     return fail(ErrorCode::kFailedPrecondition, "{} of {} bytes have come: send the others first",
                 upload.received, upload.bytes);
   }
-  const std::int64_t left_ns = kept->retry_ns - clock_.monotonic_ns();
-  if (left_ns > 0) {
+  if (const std::int64_t left_s = retry_s(owner.name, id); left_s > 0) {
     return fail(ErrorCode::kResourceExhausted,
-                "the last push of upload '{}' has failed a moment ago: again in {} s", id,
-                left_ns / kNsOfSecond + 1);
+                "the last push of upload '{}' has failed a moment ago: again in {} s", id, left_s);
   }
   // Its bytes count already; others may have become versions since it began.
   COMMENSAL_TRY(hub_.reserve(owner, upload.model, 0));
   kept->is_busy = true;
   return upload;
+}
+
+std::int64_t Uploads::retry_s(const std::string& owner, const std::string& id) const {
+  const auto kept = uploads_.find(id);
+  if (kept == uploads_.end() || kept->second.upload.owner != owner) return 0;
+  const std::int64_t left_ns = kept->second.retry_ns - clock_.monotonic_ns();
+  return left_ns > 0 ? (left_ns + kNsOfSecond - 1) / kNsOfSecond : 0;
 }
 
 Result<void> Uploads::check(const core::Path& file, const Upload& upload) {

@@ -239,7 +239,10 @@ TEST_F(UploadsOf, AnotherHashThanAnnouncedIsFoundOut) {
   EXPECT_THAT(soon.error().message, HasSubstr("failed a moment ago"));
   clock_.advance_ms(limits::kUploadRetryMs - 1);
   EXPECT_FALSE(uploads().begin_push(alice_, upload.id));
+  EXPECT_EQ(uploads().retry_s("alice", upload.id), 1);
+  EXPECT_EQ(uploads().retry_s("bob", upload.id), 0) << "it is not his to know of";
   clock_.advance_ms(1);
+  EXPECT_EQ(uploads().retry_s("alice", upload.id), 0);
   ASSERT_TRUE(uploads().end_push(*uploads().begin_push(alice_, upload.id), true));
   EXPECT_EQ(files(), 0u);
 }

@@ -61,7 +61,7 @@ Result<std::string> made_account(Gateway& gateway, const Call& call, Act& act) {
   act.on += fmt::format(" ({})", gateway::name_of(role));
   COMMENSAL_TRY(check_rank(call, role));
   COMMENSAL_ASSIGN(const gateway::NewAccount made, gateway.create_account(asked.name, role));
-  return account_json({asked.name, role}, made.token, made.credit);
+  return account_json({asked.name, role}, made.token, made.credit, gateway.money().price);
 }
 
 Response create_account(Gateway& gateway, const Call& call, Act& act) {
@@ -195,7 +195,8 @@ Result<std::string> signed_up(const Services& services, const Call& call, const 
                       "too many have signed up, from this address or from all: again in a minute");
   COMMENSAL_ASSIGN(const gateway::NewAccount made,
                    services.gateway.sign_up(asked.name, asked.code));
-  return account_json({asked.name, Role::kConsumer}, made.token, made.credit);
+  return account_json({asked.name, Role::kConsumer}, made.token, made.credit,
+                      services.gateway.money().price);
 }
 
 void sign_up(const Services& services, CallPtr call, Reply reply) {

@@ -24,16 +24,32 @@ using asio::ip::tcp;
 constexpr std::chrono::milliseconds kAcceptPause(100);
 constexpr std::chrono::milliseconds kMoment(2);  // that one who leaves takes
 
-// What is large is to leave a processor to what is small: on two of them one thread for large
-// bodies instead of two took a fifth to a half off the p99 of small requests beside large ones.
 /// Of what waits for disks or imports models: an account has one at a time, so that a second one's
 /// goes on beside that of who is slow. More would only have more models in memory.
 constexpr std::size_t kSlowThreads = 2;
 
+/// What is large is to leave a processor to what is small: on two of them one thread for large
+/// bodies instead of two took a fifth to a half off the p99 of small requests beside large ones.
 std::size_t heavy_threads() {
   const std::size_t half = std::thread::hardware_concurrency() / 2;
   return std::clamp<std::size_t>(half, 1, limits::kHttpHeavyThreads);
 }
+
+/// Threads that accounts have in turns.
+struct Pool {
+  asio::thread_pool threads;
+  std::shared_ptr<oip::Turns> turns;
+
+  Pool(std::size_t count, const core::Clock& clock)
+      : threads(count),
+        turns(std::make_shared<oip::Turns>(
+            [this](Task task) { asio::post(threads, std::move(task)); }, clock, count)) {}
+  /// What waits its turn is dropped: nobody was told of it.
+  void stop() {
+    threads.stop();
+    threads.join();
+  }
+};
 
 std::function<void(Task)> through(const std::shared_ptr<Gate>& gate) {
   return [gate](Task task) {
@@ -66,9 +82,7 @@ struct Port {
 
 struct HttpServer::State {
   asio::io_context io;
-  asio::thread_pool staging{kSlowThreads};
-  asio::thread_pool pieces{kSlowThreads};
-  asio::thread_pool heavy{heavy_threads()};
+  Pool staging, pieces, heavy;
   std::shared_ptr<Gate> gate = std::make_shared<Gate>();
   Handshakes handshakes;
   oip::Serving serving;
@@ -83,23 +97,22 @@ struct HttpServer::State {
 
   State(gateway::Gateway& gateway, core::Loop& loop, const core::Clock& clock, core::Rng& rng,
         const oip::Options& options)
-      : handshakes(io, clock),
+      : staging(kSlowThreads, clock),
+        pieces(kSlowThreads, clock),
+        heavy(heavy_threads(), clock),
+        handshakes(io, clock),
         serving{.observer = {clock, rng, options.observe}, .options = options},
-        services{
-            .gateway = gateway,
-            .loop = loop,
-            .clock = clock,
-            .turns = std::make_shared<oip::Turns>(
-                [&loop](Task task) { loop.post(std::move(task)); }, clock),
-            .codec = through(gate),
-            .staging = std::make_shared<oip::Turns>(
-                [this](Task task) { asio::post(staging, std::move(task)); }, clock, kSlowThreads),
-            .pieces = std::make_shared<oip::Turns>(
-                [this](Task task) { asio::post(pieces, std::move(task)); }, clock, kSlowThreads),
-            .heavy = std::make_shared<oip::Turns>(
-                [this](Task task) { asio::post(heavy, std::move(task)); }, clock, heavy_threads()),
-            .lists = std::make_shared<oip::Turns>(through(gate), clock),
-            .serving = serving} {
+        services{.gateway = gateway,
+                 .loop = loop,
+                 .clock = clock,
+                 .turns = std::make_shared<oip::Turns>(
+                     [&loop](Task task) { loop.post(std::move(task)); }, clock),
+                 .codec = through(gate),
+                 .staging = staging.turns,
+                 .pieces = pieces.turns,
+                 .heavy = heavy.turns,
+                 .lists = std::make_shared<oip::Turns>(through(gate), clock),
+                 .serving = serving} {
     gate->io = &io;
   }
 
@@ -255,12 +268,7 @@ void HttpServer::State::stop(std::int64_t grace_ms) {
   work.reset();
   for (std::thread& thread : threads) thread.join();
   threads.clear();
-  staging.stop();  // pushes that wait their turn are dropped: nobody was told of them
-  staging.join();
-  pieces.stop();
-  pieces.join();
-  heavy.stop();
-  heavy.join();
+  for (Pool* const pool : {&staging, &pieces, &heavy}) pool->stop();
 }
 
 HttpServer::HttpServer(std::unique_ptr<State> state) : state_(std::move(state)) {}

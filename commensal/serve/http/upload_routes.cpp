@@ -17,8 +17,6 @@ using core::ErrorCode;
 using gateway::Upload;
 
 constexpr std::string_view kTusVersion = "1.0.0";
-/// Of a push that has failed: at most so long, which the error says to the second.
-constexpr std::int64_t kRetryS = limits::kUploadRetryMs / 1000;
 constexpr int kNoContent = 204, kMade = 201, kOtherVersion = 412, kTooLarge = 413, kOtherType = 415;
 
 Response with_version(Response response) {
@@ -232,10 +230,8 @@ void push_whole(const Services& services, const CallPtr& call, const Reply& repl
   const std::string& id = call->params.at("upload");
   const auto begun = gateway.uploads().begin_push(call->account, id);
   if (!begun) {
-    // Not a bound of the account, which passes with no time: the last push has failed just now.
-    const auto there = gateway.uploads().find(call->account.name, id);
-    const bool has_room = there && gateway.hub().reserve(call->account, there->model, 0);
-    return reply(failed(gateway, begun.error(), has_room ? kRetryS : 0));
+    const std::int64_t retry_s = gateway.uploads().retry_s(call->account.name, id);
+    return reply(failed(gateway, begun.error(), retry_s));
   }
   const Upload& upload = *begun;
   const auto open = [upload,

@@ -110,21 +110,19 @@ void Call::admit() {
              });
 }
 
-void Call::be_no_stranger() {
-  if (is_stranger_.exchange(false)) hall_->forget_stranger(from_.network);
-}
-
 void Call::on_admitted(const TurnPtr& turn, const core::Result<void>& admitted) {
-  if (turn->asker->has_account) be_no_stranger();
+  bool is_news = false;
   {
     const std::lock_guard lock(mutex_);
     is_admitting_ = false;
-    if (!is_finished_ && turn->asker->has_account && account_.empty()) {
+    is_news = !is_finished_ && turn->asker->has_account && account_.empty();
+    if (is_news) {
       account_ = turn->asker->account.name;
       hall_->door->vouch(from_.connection);
       hall_->door->know(from_.connection);
     }
   }
+  if (is_news) hall_->forget_stranger(from_.network);
   if (!admitted) return refuse(admitted.error());
   const std::lock_guard lock(mutex_);
   next_ = turn;
@@ -321,7 +319,6 @@ void Call::look(std::int64_t now_ns) {
 
 void Call::OnDone() {
   left_.request_stop();
-  be_no_stranger();
   {
     const std::lock_guard lock(hall_->mutex);
     hall_->calls.erase(this);
@@ -338,6 +335,7 @@ void Call::OnDone() {
     last = std::move(self_);
     turns_.clear();
   }
+  if (!is_known) hall_->forget_stranger(from_.network);
   hall_->services.serving.observer.answered(
       observe::GrpcCall{tag_, method_ == nullptr ? observe::kNoRoute : method_->name, code});
   // Who is served, with or without a token, is no silent stranger: its time begins anew.

@@ -4,7 +4,6 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <atomic>
 #include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/base/core/rates.hpp>
 #include <commensal/serve/observe/request_tag.hpp>
@@ -79,7 +78,6 @@ class Call final : public grpc::ServerGenericBidiReactor,
 
   void admit();
   void on_admitted(const TurnPtr& turn, const core::Result<void>& admitted);
-  void be_no_stranger();
   void receive(const TurnPtr& turn, grpc::ByteBuffer message);
   void run(const TurnPtr& turn, grpc::ByteBuffer message, bool is_compressed);
   void answer(const TurnPtr& turn, core::Result<grpc::ByteBuffer> answer);
@@ -97,7 +95,6 @@ class Call final : public grpc::ServerGenericBidiReactor,
   std::string authorization_;
   const observe::RequestTag tag_;  // of all its requests
   std::stop_source left_;
-  std::atomic<bool> is_stranger_ = true;  // to the hall
 
   std::mutex mutex_;  // guards the rest
   std::shared_ptr<Call> self_;
@@ -109,7 +106,8 @@ class Call final : public grpc::ServerGenericBidiReactor,
   bool is_reading_ = false;
   bool is_read_ = false;  // to its end
   bool is_writing_ = false;
-  std::string account_;      // whose it is, once that is known; the door has vouched for it then
+  /// Whose it is, once that is known: then no stranger to the hall, and the door has vouched for it.
+  std::string account_;
   bool was_served_ = false;  // an answer was written
   bool is_compressing_ = false;
   std::optional<grpc::Status> end_;

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <commensal/base/crypto/sha256.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/testing/stream_worlds.hpp>
 #include <future>
 #include <thread>
@@ -58,7 +58,7 @@ class StreamContract : public ::testing::Test {
   }
 
   Gateway gateway;
-  AsioLoop loop;
+  core::ThreadLoop loop;
   std::unique_ptr<Dependencies> deps;
   std::unique_ptr<GatewayClient> client;
 };

@@ -8,7 +8,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
 #include <commensal/serve/rpc/grpc_pieces.hpp>

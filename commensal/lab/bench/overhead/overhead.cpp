@@ -3,6 +3,7 @@
 #include <array>
 #include <commensal/base/core/cpu_time.hpp>
 #include <commensal/base/core/rng.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/base/store/sqlite_store.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
@@ -11,7 +12,6 @@
 #include <commensal/lab/bench/overhead/plain_server.hpp>
 #include <commensal/lab/bench/statistics.hpp>
 #include <commensal/serve/provider/provider.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/direct.hpp>
 #include <future>
 
@@ -94,7 +94,7 @@ class World {
   std::unique_ptr<core::Store> store_;
   crypto::SecretKey key_ = crypto::SecretKey::generate(rng_);
   std::array<Arm, kArms> arms_;
-  rpc::AsioLoop loop_;
+  core::ThreadLoop loop_;
 };
 
 Result<void> World::start_provider(Arm& arm) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/base/core/rng.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <commensal/base/store/memory_store.hpp>
 #include <commensal/lab/bench/serve/stack.hpp>
 #include <commensal/serve/gateway/gateway.hpp>
 #include <commensal/serve/gateway/ports.hpp>
 #include <commensal/serve/http/server.hpp>
 #include <commensal/serve/oip_grpc/server.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/worker/process_engine.hpp>
@@ -159,7 +159,7 @@ Result<void> plain_gateway(const Part::Side& side, const StackOptions& options,
   core::SystemRng rng;
   store::MemoryStore store;
   const auto key = crypto::SecretKey::generate(rng);
-  rpc::AsioLoop loop;
+  core::ThreadLoop loop;
   gateway::GatewayConfig config;
   config.folder = options.folder / "plain-gateway";
   COMMENSAL_ASSIGN(
@@ -194,7 +194,7 @@ Result<void> plain_gateway(const Part::Side& side, const StackOptions& options,
 
 Result<void> plain_provider(const Part::Side& side, const StackOptions& options,
                             const GatewayPlace& place, const core::Path& model) {
-  rpc::AsioLoop loop;
+  core::ThreadLoop loop;
   worker::ProcessOptions workers;
   workers.session.threads = options.threads;
   worker::ProcessEngineFactory factory(workers);

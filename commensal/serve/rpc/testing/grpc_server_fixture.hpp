@@ -9,7 +9,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
-#include <commensal/serve/rpc/asio_loop.hpp>
+#include <commensal/base/core/thread_loop.hpp>
 #include <commensal/serve/rpc/frame.hpp>
 #include <commensal/serve/rpc/grpc_client.hpp>
 #include <commensal/serve/rpc/grpc_pieces.hpp>
@@ -98,7 +98,7 @@ class GrpcServerTest : public ::testing::Test {
   }
 
   ListeningGateway gateway;
-  AsioLoop loop;
+  core::ThreadLoop loop;
   std::unique_ptr<GrpcServer> server = *GrpcServer::start(gateway, loop, "127.0.0.1:0");
 };
 
