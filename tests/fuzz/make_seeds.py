@@ -23,10 +23,11 @@ def info(name, shape, kind=TensorProto.FLOAT):
     return helper.make_tensor_value_info(name, kind, shape)
 
 
-def model(nodes, inputs, outputs, constants=(), opset=13):
+def model(nodes, inputs, outputs, constants=(), opset=13, domains=()):
     graph = helper.make_graph(nodes, "seed", inputs, outputs,
                               [numpy_helper.from_array(a, n) for n, a in constants])
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(d, 1) for d in domains)]
+    made = helper.make_model(graph, opset_imports=opsets)
     made.ir_version = 8
     return made.SerializeToString()
 
@@ -79,6 +80,28 @@ def onnx_seeds():
         [node("BatchNormalization", ["x", "a", "b", "m", "v"], ["y"], epsilon=1e-3)],
         [info("x", [1, 2, 2])], [info("y", [1, 2, 2])],
         [(n, numpy.ones(2, numpy.float32)) for n in "abmv"], opset=9))
+
+
+def gradient_seeds():
+    training = "ai.onnx.preview.training"
+
+    def put_one(name, nodes, shape, constants=()):
+        made = model(nodes, [info("x", shape)], [info("y", shape)], constants, 15, [training])
+        put("onnx", name, made)
+
+    def gradient(of, output):
+        return helper.make_node("Gradient", ["x"], [output], domain=training, xs=["x"], y=of)
+
+    node = helper.make_node
+    put_one("gradient_resize", [node("Resize", ["x", "", "s"], ["r"]), gradient("r", "y")],
+            [1, 1, 4], [("s", numpy.array([1, 1, 2], numpy.float32))])
+    put_one("gradient_pool", [node("AveragePool", ["x"], ["p"], kernel_shape=[2]),
+                              gradient("p", "y")], [1, 1, 4])
+    put_one("gradient_twice", [node("Sin", ["x"], ["s"]), gradient("s", "c"), gradient("c", "y")],
+            [3])
+    put_one("gradient_slice", [node("Slice", ["x", "b", "e", "a", "t"], ["s"]),
+                               gradient("s", "y")], [6],
+            [(n, numpy.array([v], numpy.int64)) for n, v in zip("beat", (1, 6, 0, 2))])
 
 
 def arrays():
@@ -362,8 +385,8 @@ def card_seeds():
         b"labels: [a]}\n---\n")
 
 
-for make in (onnx_seeds, array_seeds, picture_seeds, noun_seeds, rollout_seeds, ticket_seeds,
-             market_seeds, keystore_seeds, ledger_seeds, stream_seeds, http_seeds, grpc_seeds,
-             api_seeds, graph_seeds, dispute_seeds, probe_seeds, worker_seeds,
+for make in (onnx_seeds, gradient_seeds, array_seeds, picture_seeds, noun_seeds, rollout_seeds,
+             ticket_seeds, market_seeds, keystore_seeds, ledger_seeds, stream_seeds, http_seeds,
+             grpc_seeds, api_seeds, graph_seeds, dispute_seeds, probe_seeds, worker_seeds,
              card_seeds):
     make()

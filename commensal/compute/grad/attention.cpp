@@ -19,7 +19,8 @@ Value by_heads(Value x, std::int64_t heads) {
 /// True where a key must not be seen: [N or 1, 1, queries, keys]; no maker where all may be.
 Value hidden_keys(Maker& maker, const Attended& a) {
   const std::int64_t batch = a.lengths.empty() ? 1 : a.batch;
-  const tensor::Shape shape{batch, 1, a.queries, a.keys()};
+  const tensor::Shape shape = maker.shape({batch, 1, a.queries, a.keys()});
+  if (!maker.has_room_for(shape.elements(), DType::kBool)) return {};
   const auto all = maker.zeros_of({DType::kBool, shape});
   if (!maker.state()) return {};
   auto made = tensor::Tensor::copy_of({DType::kBool, shape}, all.bytes());
@@ -43,7 +44,7 @@ Value with_all_keys(Value mask, const Attended& a) {
   Dims room = mask.dims();
   room.back() = a.keys() - a.mask_keys;
   Maker& maker = *mask.maker;
-  const tensor::TensorType type{DType::kFloat32, *tensor::Shape::of(room)};
+  const tensor::TensorType type{DType::kFloat32, maker.shape(room)};
   if (mask.type().dtype == DType::kBool)
     return grad::concat({mask, grad::cast(filled(maker, 1, type), DType::kBool)}, -1);
   return grad::concat({mask, filled(maker, 0, {mask.type().dtype, type.shape})}, -1);

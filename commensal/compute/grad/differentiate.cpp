@@ -61,20 +61,28 @@ Result<std::vector<ValueId>> open_weights(Graph& graph, const Wanted& wanted,
   return weights;
 }
 
+/// Those of the graphs inside it too.
+template <class F>
+void for_inputs(const Node& node, const F& f) {
+  for (const ValueId id : node.inputs) {
+    if (id != kAbsent) f(id);
+  }
+  for (const graph::Subgraph& inner : node.subgraphs) std::ranges::for_each(inner.captures, f);
+}
+
+bool reads_any(const Node& node, const std::vector<bool>& of) {
+  bool any = false;
+  for_inputs(node, [&](ValueId id) { any = any || of[static_cast<std::size_t>(id)]; });
+  return any;
+}
+
 /// Which values a weight decides, as far as floats go.
 std::vector<bool> active_values(const Maker& maker, const Graph& graph,
                                 const std::vector<ValueId>& weights, std::size_t first) {
   std::vector<bool> active(graph.values.size(), false);
   for (const ValueId id : weights) active[static_cast<std::size_t>(id)] = true;
-  const auto is_active = [&](ValueId id) {
-    return id != kAbsent && active[static_cast<std::size_t>(id)];
-  };
   for (const Node& node : std::span(graph.nodes).subspan(first)) {
-    const bool any = std::ranges::any_of(node.inputs, is_active) ||
-                     std::ranges::any_of(node.subgraphs, [&](const graph::Subgraph& inner) {
-                       return std::ranges::any_of(inner.captures, is_active);
-                     });
-    if (!any) continue;
+    if (!reads_any(node, active)) continue;
     for (const ValueId id : node.outputs) {
       if (id == kAbsent) continue;
       const auto type = maker.known_type(id);
@@ -104,10 +112,7 @@ Result<void> go_back(Maker& maker, std::size_t first, std::size_t nodes, Step::W
           const auto output = static_cast<std::size_t>(o);
           return step.has_dy(output) && way.active[static_cast<std::size_t>(node.outputs[output])];
         });
-    const bool leads_on = std::ranges::any_of(node.inputs, [&](ValueId id) {
-      return id != kAbsent && way.active[static_cast<std::size_t>(id)];
-    });
-    if (!is_reached || !leads_on) continue;
+    if (!is_reached || !reads_any(node, way.active)) continue;
     const std::string place = graph::place_of(node);
     const GradientRow* const row = node.subgraphs.empty() ? row_of(*node.op) : nullptr;
     if (row == nullptr) {
@@ -126,13 +131,14 @@ Result<void> go_back(Maker& maker, std::size_t first, std::size_t nodes, Step::W
   return {};
 }
 
-/// What nobody reads is not computed: of the nodes from `first` on.
-void drop_unread(Graph& graph, std::size_t first) {
+}  // namespace
+
+void drop_unread(Graph& graph, std::size_t first, const std::vector<ValueId>& wanted) {
   std::vector<bool> is_read(graph.values.size(), false);
-  const auto read = [&](ValueId id) {
-    if (id != kAbsent) is_read[static_cast<std::size_t>(id)] = true;
-  };
-  std::ranges::for_each(graph.outputs, read);
+  const auto read = [&](ValueId id) { is_read[static_cast<std::size_t>(id)] = true; };
+  for (const ValueId id : wanted) {
+    if (id != kAbsent) read(id);
+  }
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     Node& node = graph.nodes[i];
     const bool is_needed = std::ranges::any_of(node.outputs, [&](ValueId id) {
@@ -142,13 +148,10 @@ void drop_unread(Graph& graph, std::size_t first) {
       node.op = nullptr;
       continue;
     }
-    std::ranges::for_each(node.inputs, read);
-    for (const graph::Subgraph& inner : node.subgraphs) std::ranges::for_each(inner.captures, read);
+    for_inputs(node, read);
   }
   std::erase_if(graph.nodes, [](const Node& node) { return node.op == nullptr; });
 }
-
-}  // namespace
 
 Rule rule_of(const kernels::Operator& op) {
   const GradientRow* const row = row_of(op);
@@ -205,7 +208,7 @@ Result<std::shared_ptr<const Graph>> with_gradients(const Graph& graph, const Wa
                   wanted.weights[i], wanted.loss);
     made.outputs.push_back(gradients[i]);
   }
-  drop_unread(made, nodes);
+  drop_unread(made, nodes, made.outputs);
   return std::make_shared<const Graph>(std::move(made));
 }
 
@@ -216,17 +219,17 @@ Result<std::vector<std::string>> weights_of(const Graph& graph, const std::strin
     const Node& node = graph.nodes[i];
     if (std::ranges::none_of(node.outputs, [&](ValueId id) { return decides.contains(id); }))
       continue;
-    decides.insert(node.inputs.begin(), node.inputs.end());
+    for_inputs(node, [&](ValueId id) { decides.insert(id); });
   }
   std::vector<std::string> names;
   std::set<ValueId> seen;
   for (const Node& node : graph.nodes) {
-    for (const ValueId id : node.inputs) {
+    for_inputs(node, [&](ValueId id) {
       const auto initialiser = graph.initialisers.find(id);
-      if (initialiser == graph.initialisers.end() || !decides.contains(id)) continue;
-      if (!is_float(initialiser->second.dtype()) || !seen.insert(id).second) continue;
+      if (initialiser == graph.initialisers.end() || !decides.contains(id)) return;
+      if (!is_float(initialiser->second.dtype()) || !seen.insert(id).second) return;
       names.push_back(graph.name_of(id));
-    }
+    });
   }
   return names;
 }

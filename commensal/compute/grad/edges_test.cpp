@@ -59,5 +59,50 @@ TEST(TrainingRefusals, OfSecondOutputs) {
   EXPECT_THAT(made.error().message, ::testing::HasSubstr("its output 1 has no gradient"));
 }
 
+/// x * w of its own, inside a graph.
+graph::Subgraph product_of(const char* name, const std::vector<ValueId>& captures) {
+  graph::testing::GraphMaker body;
+  body.output(body.node("Mul", {body.input({2}), body.input({2})}));
+  return {name, body.finish(), captures};
+}
+
+/// if(true) {x * w} + x * w: half of what decides the sum goes through the If.
+struct Halves {
+  graph::testing::GraphMaker maker;
+  ValueId w, only_inside, loss;
+  Halves() {
+    const ValueId x = maker.input({2});
+    w = maker.floats({2});
+    only_inside = maker.floats({2});
+    const ValueId outside = maker.node("Mul", {x, w});
+    const ValueId inside = maker.node("If", {maker.input({}, DType::kBool)});
+    maker.graph().nodes.back().subgraphs = {product_of("then_branch", {w, only_inside}),
+                                            product_of("else_branch", {w, only_inside})};
+    const ValueId both = maker.node("Add", {inside, outside});
+    loss = maker.node("ReduceSum", {both}, with({{"keepdims", integer(0)}}));
+    maker.output(loss);
+  }
+  std::string name(ValueId id) { return maker.graph().name_of(id); }
+};
+
+TEST(TrainingRefusals, OfAWayThroughAGraphInsideBesideAnother) {
+  Halves halves;
+  auto& graph = halves.maker.graph();
+  const auto made = with_gradients(graph, {{{DType::kFloat32, {2}}, {DType::kBool, {}}},
+                                           halves.name(halves.loss),
+                                           {halves.name(halves.w)}});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, ::testing::HasSubstr("(If)"));
+  EXPECT_THAT(made.error().message, ::testing::HasSubstr("this operator has no gradient"));
+}
+
+TEST(TrainingRefusals, WeightsOfGraphsInsideAreWeights) {
+  Halves halves;
+  const auto names = weights_of(halves.maker.graph(), halves.name(halves.loss));
+  ASSERT_TRUE(names) << names.error().message;
+  EXPECT_THAT(*names, ::testing::UnorderedElementsAre(halves.name(halves.w),
+                                                      halves.name(halves.only_inside)));
+}
+
 }  // namespace
 }  // namespace commensal::grad

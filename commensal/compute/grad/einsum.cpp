@@ -42,7 +42,7 @@ Value on_diagonals(Value x, const std::string& labels) {
     if (first == second) continue;
     const std::int64_t length = x.dim(static_cast<int>(first));
     const Value ones =
-        maker.add("EyeLike", {filled(maker, 0, {x.type().dtype, tensor::Shape{length, length}})});
+        maker.add("EyeLike", {filled(maker, 0, {x.type().dtype, maker.shape({length, length})})});
     Dims beside(labels.size(), 1);
     beside[first] = beside[second] = length;
     x = x * reshape(ones, beside);

@@ -40,11 +40,12 @@ std::vector<ValueId> named_by(const GradientNode& node) {
 /// Whether the graph as it stands is the function that is meant: nothing else is put in the places
 /// of its values, and none of them decides another.
 bool is_in_place(const Graph& graph, const GradientNode& node) {
-  const std::vector<ValueId> named = named_by(node);
-  return std::ranges::equal(named, node.inputs) &&
+  std::vector<bool> is_named(graph.values.size(), false);
+  for (const ValueId id : named_by(node)) is_named[static_cast<std::size_t>(id)] = true;
+  return std::ranges::equal(named_by(node), node.inputs) &&
          std::ranges::none_of(graph.nodes, [&](const Node& maker) {
            return std::ranges::any_of(maker.outputs, [&](ValueId made) {
-             return made != kAbsent && std::ranges::find(named, made) != named.end();
+             return made != kAbsent && is_named[static_cast<std::size_t>(made)];
            });
          });
 }
@@ -64,7 +65,7 @@ class Copy {
     const std::vector<bool> leads = leading_to(node.y);
     const std::size_t nodes = leads.size();
     for (std::size_t i = 0; i < nodes; ++i) {
-      if (leads[i]) add(maker.graph().nodes[i]);
+      if (leads[i] && maker.state()) add(maker.graph().nodes[i]);
     }
     const ValueId y = now_[static_cast<std::size_t>(node.y)];
     y_ = y == kAbsent ? node.y : y;
@@ -130,7 +131,8 @@ Result<void> check_float(const Maker& maker, ValueId id) {
               type ? type->text() : "of a type that is not known before it runs");
 }
 
-Result<Graph> with_gradient_node(Graph graph, const GradientNode& node) {
+/// `room`: what is left of what all of a model may add, and then what is left of it.
+Result<Graph> with_gradient_node(Graph graph, const GradientNode& node, Room& room) {
   if (node.xs.empty() || node.inputs.size() != node.xs.size() + node.zs.size() ||
       node.outputs.size() > node.xs.size()) {
     return fail(ErrorCode::kInvalidArgument,
@@ -143,7 +145,8 @@ Result<Graph> with_gradient_node(Graph graph, const GradientNode& node) {
   COMMENSAL_ASSIGN(const auto types, declared_types(graph));
   COMMENSAL_ASSIGN(auto known, graph::optimise::known_of(graph, types));
   const bool in_place = is_in_place(graph, node);
-  Maker maker(std::move(graph), std::move(known));
+  const std::size_t before = graph.nodes.size();
+  Maker maker(std::move(graph), std::move(known), room);
   std::vector<ValueId> xs = node.xs;
   ValueId y = node.y;
   if (!in_place) {
@@ -164,6 +167,8 @@ Result<Graph> with_gradient_node(Graph graph, const GradientNode& node) {
     maker.graph().nodes.back().outputs = {node.outputs[i]};  // as the model calls it
   }
   COMMENSAL_TRY(maker.state());
+  room = maker.room();
+  drop_unread(maker.graph(), before, node.outputs);
   return std::move(maker.graph());
 }
 
@@ -173,15 +178,27 @@ Result<Graph> with_gradient_nodes(Graph graph, std::span<const GradientNode> nod
   std::vector<Node> rest = std::move(graph.nodes);
   graph.nodes.clear();
   auto next = rest.begin();
+  Room room{limits::kImportedGradientValuesMax, limits::kImportedGradientConstantBytesMax};
+  std::int64_t reads = 0;
   for (const GradientNode& node : nodes) {
     const auto here = rest.begin() + static_cast<std::ptrdiff_t>(node.at);
     std::move(next, here, std::back_inserter(graph.nodes));
     next = here;
-    auto made = with_gradient_node(std::move(graph), node);
+    reads += static_cast<std::int64_t>(graph.nodes.size() + graph.values.size());
+    if (reads > limits::kImportedGradientReadsMax) {
+      return core::in_context(
+          node.place,
+          {ErrorCode::kResourceExhausted, "Gradients before it are too many for a graph so large"});
+    }
+    auto made = with_gradient_node(std::move(graph), node, room);
     if (!made) return core::in_context(node.place, made.error());
     graph = *std::move(made);
   }
   std::move(next, rest.end(), std::back_inserter(graph.nodes));
+  if (graph.nodes.size() > static_cast<std::size_t>(limits::kGraphNodesMax)) {
+    return fail(ErrorCode::kResourceExhausted, "{} nodes, with those of its gradients, limit {}",
+                graph.nodes.size(), limits::kGraphNodesMax);
+  }
   return graph;
 }
 

@@ -28,7 +28,9 @@ Value with_batch(Value indices, std::int64_t batch_dims) {
   for (std::int64_t d = 0; d < batch_dims; ++d) {
     Dims beside(one.size(), 1);
     beside[static_cast<std::size_t>(d)] = one[static_cast<std::size_t>(d)];
-    const Value count = maker.list(range(0, one[static_cast<std::size_t>(d)]));
+    const std::int64_t length = one[static_cast<std::size_t>(d)];
+    if (!maker.has_room_for(length, tensor::DType::kInt64)) return indices;
+    const Value count = maker.list(range(0, length));
     parts.push_back(expand(reshape(count, beside), one));
   }
   parts.push_back(indices);
@@ -58,7 +60,7 @@ void gather(Step& step) {
   for (const std::int64_t d : order) dims.push_back(x.dim(static_cast<int>(d)));
   Dims places = indices.dims();
   places.push_back(1);
-  const Value zeros = filled(maker, 0, {x.type().dtype, *tensor::Shape::of(dims)});
+  const Value zeros = filled(maker, 0, {x.type().dtype, maker.shape(dims)});
   const Value each = grad::cast(grad::reshape(indices, places), tensor::DType::kInt64);
   step.give(
       0, grad::transpose(

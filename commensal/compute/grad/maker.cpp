@@ -22,8 +22,22 @@ kernels::Attributes attributes_of(std::initializer_list<kernels::Attributes::Nam
   return made;
 }
 
-Maker::Maker(graph::Graph graph, graph::optimise::Known known)
+namespace {
+
+/// Of what is made after an error: rules take it apart as if it had the rank that they expect.
+const TensorType& nothing() {
+  static const TensorType kNothing = [] {
+    const std::vector<std::int64_t> ones(limits::kRankMax, 1);
+    return TensorType{DType::kFloat32, *tensor::Shape::of(ones)};
+  }();
+  return kNothing;
+}
+
+}  // namespace
+
+Maker::Maker(graph::Graph graph, graph::optimise::Known known, Room room)
     : graph_(std::move(graph)),
+      room_(room),
       types_(known.types.begin(), known.types.end()),
       constants_(std::move(known.constants)),
       zeros_(limits::kStandInBytesMax) {
@@ -35,10 +49,9 @@ std::optional<TensorType> Maker::known_type(ValueId id) const {
 }
 
 const TensorType& Maker::type(ValueId id) const {
-  static const TensorType kNothing{DType::kFloat32, {}};  // after an error
-  if (id == kAbsent) return kNothing;
+  if (id == kAbsent) return nothing();
   const auto& known = types_[static_cast<std::size_t>(id)];
-  return known ? *known : kNothing;
+  return known ? *known : nothing();
 }
 
 const Tensor* Maker::constant(ValueId id) const {
@@ -68,6 +81,9 @@ core::Result<void> Maker::state() const {
 
 ValueId Maker::fresh(std::string_view prefix, const TensorType& type) {
   const auto id = static_cast<ValueId>(graph_.values.size());
+  if (room_.values-- <= 0) {
+    fail({ErrorCode::kResourceExhausted, "what its gradients take is too large a graph"});
+  }
   graph_.values.push_back({fmt::format("{}_{}", prefix, id), {}});
   types_.emplace_back(type);
   return id;
@@ -85,8 +101,26 @@ Value Maker::input(std::string name, const TensorType& type) {
   return value(id);
 }
 
+tensor::Shape Maker::shape(const Dims& dims) {
+  const auto made = tensor::Shape::of(dims);
+  if (made) return *made;
+  fail({ErrorCode::kResourceExhausted,
+        fmt::format("what its gradients take is too large: {}", made.error().message)});
+  return nothing().shape;
+}
+
+bool Maker::has_room_for(std::int64_t elements, DType dtype) {
+  const bool fits = elements <= room_.constant_bytes / tensor::traits(dtype).size;
+  if (!fits) {
+    fail({ErrorCode::kResourceExhausted, "what its gradients take has too large constants"});
+  }
+  return fits && !error_;
+}
+
 Value Maker::constant(Tensor made) {
   const ValueId id = fresh("grad_constant", made.type());
+  if (!has_room_for(made.elements(), made.dtype())) return value(id);
+  room_.constant_bytes -= made.type().bytes();
   constants_.emplace(id, made);
   graph_.initialisers.emplace(id, std::move(made));
   return value(id);
@@ -141,19 +175,18 @@ std::vector<Value> Maker::add_many(std::string_view op, const std::vector<Value>
   for (const Value& input : inputs) node.inputs.push_back(input.id);
   std::vector<Value> made;
   for (std::size_t i = 0; i < outputs; ++i) {
-    made.push_back(value(fresh("grad", {DType::kFloat32, {}})));
+    made.push_back(value(fresh("grad", nothing())));
     node.outputs.push_back(made.back().id);
   }
   node.name = fmt::format("Grad{}_{}", op, node.outputs.front());
-  if (!error_) infer(node);
-  graph_.nodes.push_back(std::move(node));
+  keep(std::move(node));
   return made;
 }
 
 std::vector<Value> Maker::add_node(graph::Node node) {
   std::vector<Value> made;
   for (ValueId& output : node.outputs) {
-    output = fresh("grad", {DType::kFloat32, {}});
+    output = fresh("grad", nothing());
     made.push_back(value(output));
   }
   node.name = fmt::format("{}_{}", node.name, node.outputs.front());
@@ -161,14 +194,18 @@ std::vector<Value> Maker::add_node(graph::Node node) {
     fail({ErrorCode::kUnsupported,
           fmt::format("{} '{}': no gradient leads through it", node.op->name, node.name)});
   }
-  if (!error_) infer(node);
-  graph_.nodes.push_back(std::move(node));
+  keep(std::move(node));
   return made;
 }
 
 Value Maker::add(std::string_view op, const std::vector<Value>& inputs,
                  kernels::Attributes attributes) {
   return add_many(op, inputs, std::move(attributes), 1)[0];
+}
+
+void Maker::keep(graph::Node node) {
+  if (!error_) infer(node);
+  if (!error_) graph_.nodes.push_back(std::move(node));
 }
 
 void Maker::infer(graph::Node& node) {

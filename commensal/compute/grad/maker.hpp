@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/base/core/limits_training.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/tensor/stand_in.hpp>
@@ -36,15 +37,22 @@ bool is_float(tensor::DType dtype);
 
 kernels::Attributes attributes_of(std::initializer_list<kernels::Attributes::Named> all);
 
+/// How much may be added to a graph.
+struct Room {
+  std::int64_t values = limits::kGradientValuesMax;  // a node has one at least
+  std::int64_t constant_bytes = limits::kGradientConstantBytesMax;
+};
+
 /// A graph to which nodes are added, whose types are inferred at once. The first node that refuses
-/// its inputs is the error of state(); what is made after it means nothing, and harms nothing.
-/// Thread-safety: none.
+/// its inputs, or finds no room, is the error of state(); what is made after it means nothing,
+/// takes no room, and harms nothing: of whatever rank a rule takes it for, it has that many
+/// dimensions. Thread-safety: none.
 class Maker {
  public:
   /// The opset of all that is added.
   static constexpr int kOpset = 18;
 
-  Maker(graph::Graph graph, graph::optimise::Known known);
+  Maker(graph::Graph graph, graph::optimise::Known known, Room room = {});
   Maker(const Maker&) = delete;
   Maker& operator=(const Maker&) = delete;
 
@@ -74,6 +82,12 @@ class Maker {
   /// An output more of a node that is there.
   Value more_output(graph::Node& node, const tensor::TensorType& type);
   ValueId fresh(std::string_view prefix, const tensor::TensorType& type);
+  /// Of dimensions that a model chose: an error where together they are too many.
+  tensor::Shape shape(const Dims& dims);
+  /// Whether a constant may be made of so many: an error where not. To be asked before it is made.
+  bool has_room_for(std::int64_t elements, tensor::DType dtype);
+  /// What is left.
+  const Room& room() const { return room_; }
 
   /// To be read, not kept: an error where it is too large.
   tensor::Tensor zeros_of(const tensor::TensorType& type);
@@ -82,9 +96,11 @@ class Maker {
   core::Result<void> state() const;
 
  private:
+  void keep(graph::Node node);
   void infer(graph::Node& node);
 
   graph::Graph graph_;
+  Room room_;
   /// Values are added while others' types are read: references stay good.
   std::deque<std::optional<tensor::TensorType>> types_;  // by ValueId
   std::map<ValueId, tensor::Tensor> constants_;

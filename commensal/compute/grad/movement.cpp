@@ -21,8 +21,8 @@ Value padded(Value x, const Dims& before, const Dims& after) {
 Value spread_along(Value x, std::int64_t axis, Dims places) {
   Dims room = x.dims();
   room[static_cast<std::size_t>(axis)] = 1;
-  const auto nothing = tensor::Shape::of(room);
-  const Value longer = grad::concat({x, filled(*x.maker, 0, {x.type().dtype, *nothing})}, axis);
+  const tensor::Shape nothing = x.maker->shape(room);
+  const Value longer = grad::concat({x, filled(*x.maker, 0, {x.type().dtype, nothing})}, axis);
   for (std::int64_t& place : places) {
     if (place < 0) place = longer.dim(static_cast<int>(axis)) - 1;
   }
@@ -82,7 +82,7 @@ void split(Step& step) {
     }
     Dims dims = step.x().dims();
     dims[static_cast<std::size_t>(call.axis)] = call.lengths[i];
-    parts.push_back(filled(step.maker(), 0, {step.x().type().dtype, *tensor::Shape::of(dims)}));
+    parts.push_back(filled(step.maker(), 0, {step.x().type().dtype, step.maker().shape(dims)}));
   }
   step.give(0, grad::concat(parts, call.axis));
 }
@@ -100,6 +100,7 @@ void slice(Step& step) {
       after.push_back(length - count - before.back());
       continue;
     }
+    if (!step.maker().has_room_for(length, tensor::DType::kInt64)) return;
     Dims places(static_cast<std::size_t>(length), -1);
     for (std::int64_t i = 0; i < count; ++i)
       places[static_cast<std::size_t>(call.start[d] + i * call.step[d])] = i;
@@ -118,6 +119,7 @@ void pad(Step& step) {
       Value made = xs[0];
       for (int axis = 0; axis < made.rank(); ++axis) {
         const std::int64_t before = call.before[static_cast<std::size_t>(axis)];
+        if (!step.maker().has_room_for(step.y().dim(axis), tensor::DType::kInt64)) return {};
         const Dims places = padded_places(call.mode, made.dim(axis), step.y().dim(axis), before);
         if (places == range(0, made.dim(axis))) continue;
         made = step.maker().add("Gather", {made, step.maker().list(places)},

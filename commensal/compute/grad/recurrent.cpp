@@ -160,7 +160,7 @@ Values layer(Step& step, const Values& given, std::int64_t gates, Cell cell,
   const Value lengths = has(kLengths) ? given[kLengths] : Value();
   const auto backwards = [&](Value along) {
     const Value all =
-        cast(filled(maker, static_cast<double>(steps), {DType::kFloat32, tensor::Shape{batch}}),
+        cast(filled(maker, static_cast<double>(steps), {DType::kFloat32, maker.shape({batch})}),
              DType::kInt64);
     return maker.add(
         "ReverseSequence", {along, lengths.maker == nullptr ? all : cast(lengths, DType::kInt64)},
@@ -168,7 +168,7 @@ Values layer(Step& step, const Values& given, std::int64_t gates, Cell cell,
   };
   const auto first_state = [&](std::size_t i, std::int64_t which) {
     const DType type = x.type().dtype;
-    if (!has(i)) return filled(maker, 0, {type, tensor::Shape{batch, hidden}});
+    if (!has(i)) return filled(maker, 0, {type, maker.shape({batch, hidden})});
     return of_direction(batch_first ? transpose(wide(i), {1, 0, 2}) : wide(i), which);
   };
   Values ys, hs, cs;

@@ -73,7 +73,7 @@ Value matrix_of(Step& step, const Resized& how, std::size_t i, std::int64_t leng
   if (is_modern) node.attributes.set("axes", Dims{0, 1});
   node.attributes.set("extrapolation_value", 0.0f);  // a number that nothing of x is in
   const Value units =
-      maker.add("EyeLike", {filled(maker, 0, {dtype, tensor::Shape{length, length}})});
+      maker.add("EyeLike", {filled(maker, 0, {dtype, maker.shape({length, length})})});
   node.inputs = {units.id};
   node.outputs = {kAbsent};
   const std::vector<float> scales =

@@ -39,7 +39,7 @@ void group_normalization(Step& step) {
     const tensor::DType dtype = xs[0].type().dtype;
     const bool by_channel = step.opset() >= 21;
     const auto constant = [&](double value) {
-      return filled(maker, value, {dtype, tensor::Shape{groups}});
+      return filled(maker, value, {dtype, maker.shape({groups})});
     };
     const Value rows = grad::reshape(
         xs[0], {dims[0], groups, xs[0].type().shape.elements(1, xs[0].rank()) / groups});
@@ -117,7 +117,7 @@ void lp_pool(Step& step) {
   step.through([&](const Values& xs) -> Values {
     Dims taps = {1, 1};
     taps.insert(taps.end(), kernel.begin(), kernel.end());
-    const Value ones = filled(step.maker(), 1, {xs[0].type().dtype, *tensor::Shape::of(taps)});
+    const Value ones = filled(step.maker(), 1, {xs[0].type().dtype, step.maker().shape(taps)});
     const auto sums = [&](Value x) {
       const Value all = step.maker().add(
           "Conv", {grad::reshape(x, planes(in)), ones},

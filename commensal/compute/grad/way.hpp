@@ -20,4 +20,7 @@ struct Seed {
 core::Result<std::vector<ValueId>> add_gradients(Maker& maker, const std::vector<Seed>& seeds,
                                                  const std::vector<ValueId>& xs, std::size_t first);
 
+/// Takes out the nodes from number `first` on that do not lead to `wanted`.
+void drop_unread(graph::Graph& graph, std::size_t first, const std::vector<ValueId>& wanted);
+
 }  // namespace commensal::grad

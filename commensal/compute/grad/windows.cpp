@@ -121,7 +121,7 @@ Value channel_sums(Value dy) { return sum(dy, joined({0}, range(2, dy.rank())), 
 /// dy's elements back to where `indices` of all of x say that they came from.
 Value to_indices(Value dy, Value indices, const tensor::TensorType& x) {
   const std::int64_t moved = dy.type().shape.elements();
-  const Value zeros = filled(*dy.maker, 0, {x.dtype, tensor::Shape{x.shape.elements()}});
+  const Value zeros = filled(*dy.maker, 0, {x.dtype, dy.maker->shape({x.shape.elements()})});
   const Value all =
       dy.maker->add("ScatterElements", {zeros, reshape(indices, {moved}), reshape(dy, {moved})},
                     attributes_of({{"axis", std::int64_t{0}}, {"reduction", std::string("add")}}));
@@ -173,18 +173,19 @@ void average_pool(Step& step) {
   const auto pool = step.read_call([](const kernels::Call& c) { return shapes::pool_of(c); });
   if (!step.maker().state()) return;
   const Window& window = pool.window;
+  if (!step.maker().has_room_for(window.out_elements(), DType::kFloat32)) return;
   kernels::Pulse pulse;
   std::vector<float> counts = pool.divisors(pulse);
   // A window that has nothing but padding gives nothing.
   for (float& count : counts) count = count == 0 ? 1.0f : count;
   const Dims out = first_of(window.out, window), kernel = first_of(window.kernel, window);
-  const auto shape = tensor::Shape::of(out);
-  Value divisors = step.maker().constant(tensor::Tensor::of<float>(*shape, counts));
+  const tensor::Shape shape = step.maker().shape(out);
+  Value divisors = step.maker().constant(tensor::Tensor::of<float>(shape, counts));
   const Value each = step.dy() / cast(divisors, step.dy().type().dtype);
   // Planes are images of one channel: one set of weights serves all.
   const Value planes = reshape(each, joined({pool.planes, 1}, out));
-  const auto taps = tensor::Shape::of(joined({1, 1}, kernel));
-  const Value ones = filled(step.maker(), 1, {step.dy().type().dtype, *taps});
+  const tensor::Shape taps = step.maker().shape(joined({1, 1}, kernel));
+  const Value ones = filled(step.maker(), 1, {step.dy().type().dtype, taps});
   step.give(0, reshape(spread(planes, ones, window, 1), step.x().dims()));
 }
 

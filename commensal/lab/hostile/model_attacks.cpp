@@ -110,13 +110,19 @@ class ManyModels final : public ModelAttacker {
   std::uint64_t count_ = 0;
 };
 
+std::vector<core::Bytes> refused_models() {
+  auto all = unkeepable_models();
+  for (core::Bytes& one : swelling_models()) all.push_back(std::move(one));
+  return all;
+}
+
 class WideModels final : public ModelAttacker {
  public:
   using ModelAttacker::ModelAttacker;
   void act() override { std::ignore = push("wide", models_[next_++ % models_.size()]); }
 
  private:
-  const std::vector<core::Bytes> models_ = unkeepable_models();
+  const std::vector<core::Bytes> models_ = refused_models();
   std::size_t next_ = 0;
 };
 
@@ -265,7 +271,8 @@ constexpr AttackRow kRows[] = {
      make<ExpensiveReads>},
     {"rollout-flood", "rollouts of a million steps", make<Rollouts>},
     {"broken-models", "models with some bits wrong", make<BrokenModels>},
-    {"wide-models", "70,000 inputs, long names, files of others, huge claims", make<WideModels>},
+    {"wide-models", "70,000 inputs, long names, files of others, huge claims, gradients that swell",
+     make<WideModels>},
     {"many-models", "one model under ever new names", make<ManyModels>},
 };
 

@@ -72,6 +72,25 @@ TensorProto& weight(::onnx::GraphProto& graph, const char* name, TensorProto::Da
   return model;
 }
 
+/// Of all of `y` by x.
+void add_gradient(::onnx::GraphProto& graph, const char* y, const char* output) {
+  auto& node = add(graph, "Gradient", {"x"}, output);
+  node.set_domain("ai.onnx.preview.training");
+  attribute(node, "xs", AttributeProto::STRINGS).add_strings("x");
+  attribute(node, "y", AttributeProto::STRING).set_s(y);
+}
+
+/// float32 x, and no nodes yet.
+::onnx::ModelProto training_model(const std::vector<std::int64_t>& dims) {
+  ::onnx::ModelProto model = empty_model();
+  auto& import = *model.add_opset_import();
+  import.set_domain("ai.onnx.preview.training");
+  import.set_version(1);
+  declare(*model.mutable_graph()->add_input(), "x", TensorProto::FLOAT, dims);
+  declare(*model.mutable_graph()->add_output(), "y", TensorProto::FLOAT, dims);
+  return model;
+}
+
 core::Bytes bytes_of(const ::onnx::ModelProto& model) {
   const std::string text = model.SerializeAsString();
   return {text.begin(), text.end()};
@@ -148,6 +167,30 @@ std::vector<core::Bytes> unkeepable_models() {
   auto huge = one_node("Add", TensorProto::FLOAT, {4}, {"x", "w"});
   weight(*huge.mutable_graph(), "w", TensorProto::FLOAT, {std::int64_t{1} << 39});
   return {bytes_of(many), bytes_of(named), bytes_of(outside), bytes_of(huge)};
+}
+
+std::vector<core::Bytes> swelling_models() {
+  auto square = training_model({1, 1, 1 << 21});
+  auto& scales = weight(*square.mutable_graph(), "scales", TensorProto::FLOAT, {3});
+  for (const float scale : {1.0F, 1.0F, 2.0F}) scales.add_float_data(scale);
+  add(*square.mutable_graph(), "Resize", {"x", "", "scales"}, "r");
+  add_gradient(*square.mutable_graph(), "r", "y");
+  auto image = training_model({1, 1, 1 << 27});
+  auto& pool = add(*image.mutable_graph(), "AveragePool", {"x"}, "p");
+  attribute(pool, "kernel_shape", AttributeProto::INTS).add_ints(1);
+  add_gradient(*image.mutable_graph(), "p", "y");
+  auto doubled = training_model({1});
+  auto& graph = *doubled.mutable_graph();
+  std::string before = "g0";
+  add(graph, "Sin", {"x"}, "sine");
+  add(graph, "Tanh", {"sine"}, before.c_str());
+  for (int i = 1; i <= 24; ++i) {
+    const std::string next = fmt::format("g{}", i);
+    add_gradient(graph, before.c_str(), next.c_str());
+    before = next;
+  }
+  add(graph, "Identity", {before.c_str()}, "y");
+  return {bytes_of(square), bytes_of(image), bytes_of(doubled)};
 }
 
 }  // namespace commensal::lab::hostile

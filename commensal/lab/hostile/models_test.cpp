@@ -33,5 +33,14 @@ TEST(HostileModels, RunAsLongAndGrowAsLargeAsTheyAreAsked) {
   EXPECT_EQ(same->at(0).data<float>()[0], 1.0F);
 }
 
+TEST(HostileModels, ThatSwellAreRefusedWhenTheyAreRead) {
+  for (const core::Bytes& bytes : swelling_models()) {
+    EXPECT_LT(bytes.size(), 3'000U);
+    const auto graph = graph::onnx::import_bytes(bytes, nullptr);
+    ASSERT_FALSE(graph);
+    EXPECT_EQ(graph.error().code, core::ErrorCode::kResourceExhausted) << graph.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace commensal::lab::hostile

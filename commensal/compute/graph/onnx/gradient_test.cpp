@@ -13,6 +13,7 @@ namespace {
 using tensor::Tensor;
 using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
+using Dims = std::vector<std::int64_t>;
 
 ::onnx::ModelProto training_model() {
   ::onnx::ModelProto model = empty_model(15);
@@ -41,6 +42,19 @@ using Names = std::vector<std::string>;
   attribute->set_type(::onnx::AttributeProto::STRING);
   attribute->set_s(y);
   return node;
+}
+
+void add_integers(::onnx::ModelProto& model, const std::string& name, const Dims& values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  auto* list = add_initialiser(model, name, {count}, ::onnx::TensorProto::INT64);
+  for (const std::int64_t value : values) list->add_int64_data(value);
+}
+
+void set_integers(::onnx::NodeProto* node, const char* name, const Dims& values) {
+  auto* attribute = node->add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(::onnx::AttributeProto::INTS);
+  for (const std::int64_t value : values) attribute->add_ints(value);
 }
 
 const std::vector<float> kX = {-1, 2, 0.5f, 3, -2, 1};
@@ -162,6 +176,127 @@ TEST(TrainingGradientNodes, BadOnesAreRefusedInOneLine) {
                 add_gradient(m, {"x"}, {}, "c", {"x"}, {"y"});
               }),
               HasSubstr("has no gradient"));
+}
+
+/// What an import says of a model whose x has these dimensions, with the gradient of `y` by x.
+std::string refusal(const Dims& dims, const std::function<void(::onnx::ModelProto&)>& write) {
+  auto model = training_model();
+  auto* shape = model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+  shape->clear_shape();
+  for (const std::int64_t dim : dims) shape->mutable_shape()->add_dim()->set_dim_value(dim);
+  write(model);
+  add_gradient(model, {"x"}, {}, "s", {"x"}, {"y"});
+  const auto made = import_model(model);
+  return made ? std::string("accepted") : made.error().message;
+}
+
+constexpr std::int64_t kLong = std::int64_t{1} << 27;
+
+TEST(TrainingGradientNodes, OfWhatIsTooLargeAreRefused) {
+  EXPECT_THAT(refusal({1, 1, kLong},
+                      [](auto& m) {  // by a square matrix
+                        auto* scales = add_initialiser(m, "scales", {3});
+                        for (const float scale : {1.0f, 1.0f, 2.0f}) scales->add_float_data(scale);
+                        add_node(m, "Resize", {"x", "", "scales"}, {"s"});
+                      }),
+              HasSubstr("what its gradients take is too large: a shape of more than"));
+  EXPECT_THAT(refusal({1, 1, kLong},
+                      [](auto& m) {
+                        auto* pool = add_node(m, "AveragePool", {"x"}, {"s"});
+                        set_integers(pool, "kernel_shape", {1});
+                      }),
+              HasSubstr("too large constants"));
+  EXPECT_THAT(refusal({kLong},
+                      [](auto& m) {
+                        add_integers(m, "starts", {0});
+                        add_integers(m, "ends", {kLong});
+                        add_integers(m, "axes", {0});
+                        add_integers(m, "steps", {2});
+                        add_node(m, "Slice", {"x", "starts", "ends", "axes", "steps"}, {"s"});
+                      }),
+              HasSubstr("too large constants"));
+  EXPECT_THAT(refusal({1 << 20, 2},
+                      [](auto& m) {  // of which each has its eight mebibytes
+                        std::string before = "x";
+                        add_integers(m, "pads", {1, 0, 1, 0});
+                        for (int i = 0; i < 9; ++i) {
+                          const std::string next = i == 8 ? "s" : "p" + std::to_string(i);
+                          auto* pad = add_node(m, "Pad", {before, "pads"}, {next});
+                          auto* mode = pad->add_attribute();
+                          mode->set_name("mode");
+                          mode->set_type(::onnx::AttributeProto::STRING);
+                          mode->set_s("edge");
+                          before = next;
+                        }
+                      }),
+              HasSubstr("too large constants"));
+}
+
+TEST(TrainingGradientNodes, ThatDoubleEachOtherAreRefused) {
+  const auto chain = [](int length) {
+    return refusal({2, 3}, [&](auto& m) {
+      add_node(m, "Sin", {"x"}, {"inner"});
+      add_node(m, "Tanh", {"inner"}, {"s0"});
+      for (int i = 0; i < length; ++i) {
+        add_gradient(m, {"x"}, {}, "s" + std::to_string(i), {"x"}, {"s" + std::to_string(i + 1)});
+      }
+      add_node(m, "Identity", {"s" + std::to_string(length)}, {"s"});
+    });
+  };
+  EXPECT_EQ(chain(6), "accepted");
+  EXPECT_THAT(chain(40), HasSubstr("is too large a graph"));
+}
+
+TEST(TrainingGradientNodes, ManyOfALargeGraphAreRefused) {
+  EXPECT_THAT(refusal({2, 3},
+                      [](auto& m) {
+                        add_node(m, "Exp", {"x"}, {"s"});
+                        std::string before = "x";
+                        for (int i = 0; i < 20'000; ++i) {
+                          add_node(m, "Neg", {before}, {"n" + std::to_string(i)});
+                          before = "n" + std::to_string(i);
+                        }
+                        for (int i = 0; i < 200; ++i) {
+                          add_gradient(m, {"x"}, {}, "s", {"x"}, {"y" + std::to_string(i)});
+                        }
+                      }),
+              HasSubstr("too many for a graph so large"));
+}
+
+TEST(TrainingGradientNodes, WhatNobodyReadsIsNotThere) {
+  auto model = training_model();
+  add_node(model, "Mul", {"x", "x"}, {"square"});
+  add_node(model, "Sin", {"square"}, {"wave"});
+  add_gradient(model, {"square"}, {}, "wave", {"x"}, {"y"});  // wave of x is computed for nothing
+  const auto graph = import_model(model);
+  ASSERT_TRUE(graph) << graph.error().message;
+  const auto sines = std::ranges::count_if((*graph)->nodes,
+                                           [](const Node& node) { return node.op->name == "Sin"; });
+  EXPECT_EQ(sines, 1);
+  expect_near(run(model), [](double x) { return std::cos(x); });
+}
+
+TEST(TrainingGradientNodes, AWayThroughControlFlowIsRefused) {
+  EXPECT_THAT(refusal({2},
+                      [](auto& m) {  // beside one that has a gradient
+                        auto* flag = add_initialiser(m, "flag", {}, ::onnx::TensorProto::BOOL);
+                        flag->add_int32_data(1);
+                        auto* node = add_node(m, "If", {"flag"}, {"inner"});
+                        for (const char* name : {"then_branch", "else_branch"}) {
+                          auto* attribute = node->add_attribute();
+                          attribute->set_name(name);
+                          attribute->set_type(::onnx::AttributeProto::GRAPH);
+                          auto* body = attribute->mutable_g();
+                          body->set_name(name);
+                          auto* square = body->add_node();
+                          square->set_op_type("Mul");
+                          for (int i = 0; i < 2; ++i) square->add_input("x");
+                          square->add_output(name);
+                          body->add_output()->set_name(name);
+                        }
+                        add_node(m, "Add", {"inner", "x"}, {"s"});
+                      }),
+              HasSubstr("(If): this operator has no gradient"));
 }
 
 }  // namespace
