@@ -153,11 +153,6 @@ void drop_unread(Graph& graph, std::size_t first, const std::vector<ValueId>& wa
   std::erase_if(graph.nodes, [](const Node& node) { return node.op == nullptr; });
 }
 
-Rule rule_of(const kernels::Operator& op) {
-  const GradientRow* const row = row_of(op);
-  return row == nullptr ? nullptr : row->rule;
-}
-
 Result<std::vector<ValueId>> add_gradients(Maker& maker, ValueId y,
                                            const std::vector<ValueId>& xs) {
   return add_gradients(maker, {{y, filled(maker, 1, maker.type(y)).id}}, xs, 0);

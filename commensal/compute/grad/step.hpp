@@ -89,7 +89,4 @@ class Step {
 /// Makes the gradients of the inputs that want one. What it cannot do it refuses.
 using Rule = void (*)(Step&);
 
-/// Null: the operator has no gradient.
-Rule rule_of(const kernels::Operator& op);
-
 }  // namespace commensal::grad

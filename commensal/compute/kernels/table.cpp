@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <commensal/base/core/check.hpp>
+#include <commensal/compute/kernels/draws.hpp>
 #include <commensal/compute/kernels/table_arithmetic.hpp>
 #include <commensal/compute/kernels/table_attention.hpp>
 #include <commensal/compute/kernels/table_indexing.hpp>
@@ -91,6 +92,13 @@ const Operator& operator_of(Role role, int opset) {
       kTable, [&](const Operator& row) { return row.role == role && is_in_force(row, opset); });
   core::check(found != kTable.end(), "an operator of that role is in the table");
   return *found;
+}
+
+bool draws(const Operator& op) {
+  const std::array drawing = {&ref::kBernoulli,     &ref::kMultinomial,
+                              &ref::kRandomNormal,  &ref::kRandomNormalLike,
+                              &ref::kRandomUniform, &ref::kRandomUniformLike};
+  return std::ranges::find(drawing, op.judge) != drawing.end();
 }
 
 }  // namespace commensal::kernels

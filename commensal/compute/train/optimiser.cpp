@@ -51,11 +51,18 @@ struct Moving {
   Value rate, t;
 };
 
-Value adam_w(Maker& maker, const Optimiser& how, const Weight& weight, Value g, const Moving& now,
-             std::vector<Update::Kept>& kept) {
-  const DType dtype = weight.value.type().dtype;
-  const Value m = maker.input("commensal.m." + weight.name, weight.value.type());
-  const Value v = maker.input("commensal.v." + weight.name, weight.value.type());
+/// What its optimiser computes in: formats of 16 bits have no room for the squares of gradients,
+/// for epsilon or for numbers as close to 1 as beta2 is.
+Value widened(Value x) {
+  const bool is_wide = x.type().dtype == DType::kFloat64;
+  return is_wide ? x : cast(x, DType::kFloat32);
+}
+
+Value adam_w(Maker& maker, const Optimiser& how, const std::string& name, Value w, Value g,
+             const Moving& now, std::vector<Update::Kept>& kept) {
+  const DType dtype = w.type().dtype;
+  const Value m = maker.input("commensal.m." + name, w.type());
+  const Value v = maker.input("commensal.v." + name, w.type());
   const Value m_next = m * how.beta1 + g * (1 - how.beta1);
   const Value v_next = v * how.beta2 + (g * g) * (1 - how.beta2);
   const auto settled = [&](double beta) {
@@ -64,28 +71,28 @@ Value adam_w(Maker& maker, const Optimiser& how, const Weight& weight, Value g, 
   const Value first = m_next / settled(how.beta1);
   const Value second = apply("Sqrt", v_next / settled(how.beta2)) + how.epsilon;
   Value move = first / second;
-  if (how.decay != 0) move = move + weight.value * how.decay;
-  kept.push_back({"commensal.m." + weight.name, m_next});
-  kept.push_back({"commensal.v." + weight.name, v_next});
-  return weight.value - move * cast(now.rate, dtype);
+  if (how.decay != 0) move = move + w * how.decay;
+  kept.push_back({"commensal.m." + name, m_next});
+  kept.push_back({"commensal.v." + name, v_next});
+  return w - move * cast(now.rate, dtype);
 }
 
-Value descent(Maker& maker, const Optimiser& how, const Weight& weight, Value g, const Moving& now,
-              std::vector<Update::Kept>& kept) {
-  if (how.decay != 0) g = g + weight.value * how.decay;
+Value descent(Maker& maker, const Optimiser& how, const std::string& name, Value w, Value g,
+              const Moving& now, std::vector<Update::Kept>& kept) {
+  if (how.decay != 0) g = g + w * how.decay;
   if (how.kind == OptimiserKind::kMomentum || how.kind == OptimiserKind::kNesterov) {
-    const Value v = maker.input("commensal.v." + weight.name, weight.value.type());
+    const Value v = maker.input("commensal.v." + name, w.type());
     const Value next = v * how.momentum + g;
     g = how.kind == OptimiserKind::kNesterov ? g + next * how.momentum : next;
-    kept.push_back({"commensal.v." + weight.name, next});
+    kept.push_back({"commensal.v." + name, next});
   }
   if (how.kind == OptimiserKind::kAdagrad) {
-    const Value v = maker.input("commensal.v." + weight.name, weight.value.type());
+    const Value v = maker.input("commensal.v." + name, w.type());
     const Value next = v + g * g;
     g = g / (apply("Sqrt", next) + how.epsilon);
-    kept.push_back({"commensal.v." + weight.name, next});
+    kept.push_back({"commensal.v." + name, next});
   }
-  return weight.value - g * cast(now.rate, weight.value.type().dtype);
+  return w - g * cast(now.rate, w.type().dtype);
 }
 
 }  // namespace
@@ -101,11 +108,13 @@ Update add_update(Maker& maker, const std::vector<Weight>& weights, const StepRe
   const Value t = done + 1.0;
   const Moving now{rate_of(maker, t, request), t};
   for (const Weight& weight : weights) {
-    Value g = weight.gradient;
+    const Value w = widened(weight.value);
+    Value g = widened(weight.gradient);
     if (factor.maker != nullptr) g = g * cast(factor, g.type().dtype);
-    made.weights.push_back(how.kind == OptimiserKind::kAdamW
-                               ? adam_w(maker, how, weight, g, now, made.kept)
-                               : descent(maker, how, weight, g, now, made.kept));
+    const Value next = how.kind == OptimiserKind::kAdamW
+                           ? adam_w(maker, how, weight.name, w, g, now, made.kept)
+                           : descent(maker, how, weight.name, w, g, now, made.kept);
+    made.weights.push_back(cast(next, weight.value.type().dtype));
   }
   made.kept.push_back({kSteps, t});
   auto& inputs = maker.graph().inputs;

@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <commensal/compute/grad/differentiate.hpp>
 #include <commensal/compute/grad/maker.hpp>
-#include <commensal/compute/grad/rules.hpp>
-#include <commensal/compute/grad/step.hpp>
 #include <commensal/compute/graph/place_of.hpp>
+#include <commensal/compute/kernels/draws.hpp>
 #include <commensal/compute/train/loss.hpp>
 #include <commensal/compute/train/memory.hpp>
 #include <commensal/compute/train/optimiser.hpp>
@@ -85,24 +84,48 @@ Result<TensorType> part_of(const TensorType& batch, std::int64_t parts) {
   return TensorType{batch.dtype, shape};
 }
 
-/// A Dropout draws by its seed and place alone, in every step the same.
-Result<void> check_dropouts(const Graph& model) {
-  for (const graph::Node& node : model.nodes) {
-    if (grad::rule_of(*node.op) != grad::rules::dropout) continue;
-    bool trains = false;
-    if (node.opset < 7) {
-      COMMENSAL_ASSIGN(const std::int64_t is_test, node.attributes.integer("is_test", 0));
-      trains = is_test == 0;
-    } else if (node.inputs.size() > 2 && node.inputs[2] != graph::kAbsent) {
-      const auto mode = model.initialisers.find(node.inputs[2]);
-      trains = mode == model.initialisers.end() || mode->second.dtype() != DType::kBool ||
-               mode->second.elements() != 1 || mode->second.data<bool>()[0];
+/// Of a Dropout.
+Result<bool> drops(const Graph& graph, const graph::Node& node) {
+  if (node.opset < 7) {
+    COMMENSAL_ASSIGN(const std::int64_t is_test, node.attributes.integer("is_test", 0));
+    return is_test == 0;
+  }
+  if (node.inputs.size() <= 2 || node.inputs[2] == graph::kAbsent) return false;
+  const auto mode = graph.initialisers.find(node.inputs[2]);
+  return mode == graph.initialisers.end() || mode->second.dtype() != DType::kBool ||
+         mode->second.elements() != 1 || mode->second.data<bool>()[0];
+}
+
+/// What draws on the way to `ends` does so by its seed and places alone, in every step the same.
+Result<void> check_draws(const Graph& graph, const std::vector<ValueId>& ends) {
+  std::vector<bool> leads(graph.values.size(), false);
+  const auto lead = [&](ValueId id) {
+    if (id != graph::kAbsent) leads[static_cast<std::size_t>(id)] = true;
+  };
+  std::ranges::for_each(ends, lead);
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const graph::Node& node = graph.nodes[i];
+    const bool is_on_the_way = std::ranges::any_of(node.outputs, [&](ValueId id) {
+      return id != graph::kAbsent && leads[static_cast<std::size_t>(id)];
+    });
+    if (!is_on_the_way) continue;
+    std::ranges::for_each(node.inputs, lead);
+    const auto refusal = [&](const char* what) {
+      return core::in_context(graph::place_of(node), {ErrorCode::kUnsupported, what});
+    };
+    if (kernels::draws(*node.op)) return refusal("it would draw the same at every step");
+    if (node.op->role == kernels::Role::kDropout) {
+      COMMENSAL_ASSIGN(const bool is_on, drops(graph, node));
+      if (is_on) {
+        return refusal(
+            "in training mode it would drop the same elements at every step, expected it off");
+      }
     }
-    if (!trains) continue;
-    return core::in_context(
-        graph::place_of(node),
-        {ErrorCode::kUnsupported,
-         "in training mode it would drop the same elements at every step, expected it off"});
+    for (const graph::Subgraph& inner : node.subgraphs) {
+      std::ranges::for_each(inner.captures, lead);
+      if (auto made = check_draws(*inner.graph, inner.graph->outputs); !made)
+        return core::in_context(graph::place_of(node), made.error());
+    }
   }
   return {};
 }
@@ -112,7 +135,6 @@ Result<void> check_dropouts(const Graph& model) {
 Result<Step> make_step(const Graph& model, const StepRequest& request) {
   if (request.weights.empty())
     return fail(ErrorCode::kInvalidArgument, "there are no weights to train");
-  COMMENSAL_TRY(check_dropouts(model));
   std::vector<TensorType> all = request.inputs, part;
   for (const TensorType& type : request.inputs) {
     COMMENSAL_ASSIGN(part.emplace_back(), part_of(type, request.accumulate));
@@ -123,6 +145,8 @@ Result<Step> make_step(const Graph& model, const StepRequest& request) {
     all.push_back(request.target);
   }
   COMMENSAL_ASSIGN(const WithLoss made, with_loss(model, part, target, request.loss));
+  const bool is_told = request.loss.kind == LossKind::kValue;
+  COMMENSAL_TRY(check_draws(made.graph, is_told ? std::vector{made.output} : made.graph.outputs));
   COMMENSAL_ASSIGN(auto gradients, there_and_back(made, request));
   if (request.accumulate > 1) {
     COMMENSAL_ASSIGN(gradients, accumulated(*gradients, {all, made.inputs, request.accumulate,

@@ -8,6 +8,7 @@
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/compute/graph/testing/graph_maker.hpp>
 #include <commensal/compute/io/npy.hpp>
+#include <commensal/compute/tensor/float16.hpp>
 #include <commensal/compute/train/testing/small_training.hpp>
 #include <commensal/compute/train/trainer.hpp>
 #include <commensal/compute/train/weights.hpp>
@@ -282,6 +283,66 @@ TEST(Training, ClassesMayHaveADimensionOfOneMore) {
   EXPECT_EQ(testing::digest_after(wide, 3), testing::digest_after(plain, 3));
 }
 
+/// Ten steps of a weight of 16 bits whose gradient is 0.001, beside the formulas in binary64.
+double after_ten_steps(OptimiserKind kind, double g, double rate) {
+  double w = 1, m = 0, v = 0;
+  for (int t = 1; t <= 10; ++t) {
+    m = 0.9 * m + 0.1 * g;
+    v = kind == OptimiserKind::kAdagrad ? v + g * g : 0.999 * v + 0.001 * g * g;
+    const double first = kind == OptimiserKind::kAdagrad ? g : m / (1 - std::pow(0.9, t));
+    const double second = kind == OptimiserKind::kAdagrad ? v : v / (1 - std::pow(0.999, t));
+    w -= rate * first / (std::sqrt(second) + 1e-8);
+  }
+  return w;
+}
+
+TEST(Training, WeightsOf16BitsHaveStatesOf32) {
+  for (const tensor::DType dtype : {tensor::DType::kFloat16, tensor::DType::kBfloat16}) {
+    for (const OptimiserKind kind : {OptimiserKind::kAdamW, OptimiserKind::kAdagrad}) {
+      graph::testing::GraphMaker maker;
+      const auto x = maker.input({1});
+      const auto bits =
+          static_cast<std::uint16_t>(dtype == tensor::DType::kFloat16 ? 0x3c00 : 0x3f80);  // 1
+      core::Bytes one(2);
+      std::memcpy(one.data(), &bits, 2);
+      const auto w = maker.constant(Tensor::copy_of({dtype, {1}}, one));
+      kernels::Attributes wide, flat;
+      wide.set("to", std::int64_t{1});
+      flat.set("keepdims", std::int64_t{0});
+      const auto loss =
+          maker.node("ReduceSum", {maker.node("Mul", {x, maker.node("Cast", {w}, wide)})}, flat);
+      maker.output(loss);
+      StepRequest request;
+      request.inputs = {{tensor::DType::kFloat32, {1}}};
+      request.loss = {LossKind::kValue, maker.graph().name_of(loss)};
+      request.weights = {maker.graph().name_of(w)};
+      request.optimiser.kind = kind;
+      request.optimiser.rate = 0.05;
+      const auto step = make_step(maker.graph(), request);
+      ASSERT_TRUE(step) << step.error().message;
+      EXPECT_EQ(step->state[0].type.dtype, dtype);
+      auto session = graph::Session::create(step->graph, {});
+      ASSERT_TRUE(session) << session.error().message;
+      const std::array gradient = {0.001F}, none = {0.0F};
+      std::vector<Tensor> state = {Tensor::of<float>({1}, gradient),
+                                   Tensor::copy_of({dtype, {1}}, one)};
+      for (std::size_t i = 1; i < step->state.size(); ++i) {
+        EXPECT_EQ(step->state[i].type.dtype, tensor::DType::kFloat32) << step->state[i].name;
+        state.push_back(Tensor::of<float>(step->state[i].type.shape, none));
+      }
+      for (int t = 0; t < 10; ++t) {
+        const auto made = session->run(state);
+        ASSERT_TRUE(made) << made.error().message;
+        for (std::size_t i = 1; i < state.size(); ++i) state[i] = (*made)[i];
+      }
+      const float got = dtype == tensor::DType::kFloat16
+                            ? tensor::to_float(state[1].data<tensor::Float16>()[0])
+                            : tensor::to_float(state[1].data<tensor::Bfloat16>()[0]);
+      EXPECT_NEAR(got, after_ten_steps(kind, 0.001, 0.05), 0.02);
+    }
+  }
+}
+
 TEST(Training, StepsThatCannotBeMadeAreRefused) {
   const auto message = [](const char* op, kernels::Attributes attributes, int opset) {
     graph::testing::GraphMaker maker;
@@ -306,6 +367,33 @@ TEST(Training, StepsThatCannotBeMadeAreRefused) {
   EXPECT_THAT(message("Dropout", {}, 6), ::testing::HasSubstr("the same elements at every step"));
   EXPECT_EQ(message("Dropout", {}, 13), "accepted");
   EXPECT_EQ(message("Cast", narrow, 13), "the loss is float16[], expected float32 or float64");
+}
+
+TEST(Training, WhatDrawsOnTheWayToTheLossIsRefused) {
+  const auto message = [](const char* op, bool is_on_the_way) {
+    graph::testing::GraphMaker maker;
+    const auto x = maker.input({2, 3});
+    const auto w = maker.floats({3});
+    const auto drawn = maker.node(op, {x});
+    const auto beside = is_on_the_way ? drawn : x;
+    maker.output(drawn);
+    const auto sum = maker.node("Add", {maker.node("Mul", {x, w}), beside});
+    kernels::Attributes flat;
+    flat.set("keepdims", std::int64_t{0});
+    const auto loss = maker.node("ReduceSum", {sum}, flat);
+    maker.output(loss);
+    StepRequest request;
+    request.inputs = {{tensor::DType::kFloat32, {2, 3}}};
+    request.loss.kind = LossKind::kValue;
+    request.loss.output = maker.graph().name_of(loss);
+    request.weights = {maker.graph().name_of(w)};
+    const auto made = make_step(maker.graph(), request);
+    return made ? "accepted" : made.error().message;
+  };
+  for (const char* const op : {"Bernoulli", "RandomNormalLike", "RandomUniformLike"}) {
+    EXPECT_THAT(message(op, true), ::testing::HasSubstr("it would draw the same at every step"));
+    EXPECT_EQ(message(op, false), "accepted") << op;
+  }
 }
 
 TEST(TrainingData, OrderIsOfTheSeed) {

@@ -44,7 +44,7 @@ std::string settings_of(const Plan& plan) {
 /// Of all that decides the weights after a number of steps. `model`: with its adapters.
 core::Digest training_of(const Plan& plan, core::ByteView file, const Graph& model,
                          const std::vector<Tensor>& data, const std::vector<std::string>& weights) {
-  crypto::Sha256 hash = crypto::begin_tagged_hash("commensal training 3");
+  crypto::Sha256 hash = crypto::begin_tagged_hash("commensal training 4");
   const auto text = [&](const std::string& part) {
     hash.update(core::as_bytes(fmt::format("{}:{}", part.size(), part)));
   };
