@@ -25,12 +25,11 @@ std::string constant_name(graph::ValueId id) { return fmt::format("commensal.con
 Tensor whole(std::int64_t value) { return Tensor::of<std::int64_t>({}, std::span(&value, 1)); }
 
 Result<void> check_steps(const Trainer& trainer, std::int64_t each) {
-  const std::int64_t steps = trainer.plan().steps;
-  if (each >= 1 && steps % each == 0 && trainer.done() % each == 0) return {};
+  const std::int64_t left = trainer.plan().steps - trainer.done();
+  if (each >= 1 && left % each == 0) return {};
   return fail(ErrorCode::kInvalidArgument,
-              "{} steps at a time, expected a divisor of 'steps', which is {}, and of those that "
-              "are done, {}",
-              each, steps, trainer.done());
+              "{} steps at a time, expected a divisor of the steps that are left, {} of {}", each,
+              left, trainer.plan().steps);
 }
 
 /// Too large ones are refused before they are made.
@@ -196,7 +195,8 @@ tensor::NamedTensors segment_inputs(const Trainer& trainer) {
   return made;
 }
 
-Result<void> take_segment(Trainer& trainer, const tensor::NamedTensors& outputs) {
+Result<void> take_segment(Trainer& trainer, const tensor::NamedTensors& outputs,
+                          std::int64_t done) {
   Checkpoint made = trainer.checkpoint();
   bool fits = outputs.size() == made.state.size() + 1 && outputs[0].name == kSegmentLosses &&
               outputs[0].value.shape().rank() == 1 && is_loss(outputs[0].value.dtype()) &&
@@ -208,8 +208,8 @@ Result<void> take_segment(Trainer& trainer, const tensor::NamedTensors& outputs)
   }
   if (fits) {
     made.step = outputs[1].value.data<std::int64_t>()[0];
-    const std::int64_t before = made.step - outputs[0].value.shape()[0];
-    fits = before >= 0 && std::cmp_less_equal(before, made.losses.size());
+    const std::int64_t before = done - outputs[0].value.shape()[0];
+    fits = made.step == done && before >= 0 && std::cmp_less_equal(before, made.losses.size());
     if (fits) made.losses.resize(static_cast<std::size_t>(before));
   }
   if (!fits)

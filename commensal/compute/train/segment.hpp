@@ -26,14 +26,15 @@ std::string next_of(const std::string& state);
 std::string segment_data_name(std::size_t i);
 std::string segment_state_name(std::int64_t j, std::size_t i);
 
-/// `each` must divide the plan's steps, and those that the trainer has done.
+/// `each` must divide the steps that the trainer has not done.
 /// Errors, one line: kInvalidArgument, kUnsupported (an operator that is not in a file's opset),
 /// kResourceExhausted (a model above limits::kModelBytesMax).
 core::Result<Segment> make_segment(const Trainer& trainer, std::int64_t each);
 
 /// So many that hashing the state once costs at most a thousandth of their computing, as far as a
-/// model of them may grow and the plan's steps can be divided. Depends on the training alone.
-/// Errors: those of inferring the step's types.
+/// model of them may grow and the plan's steps can be divided. Depends on the training alone,
+/// unless the trainer has done steps that are no multiple: then it divides what is left. Errors:
+/// those of inferring the step's types.
 core::Result<std::int64_t> segment_length(const Trainer& trainer);
 /// Of the step graph's inputs.
 std::vector<tensor::TensorType> step_types(const Trainer& trainer);
@@ -41,8 +42,9 @@ std::vector<tensor::TensorType> step_types(const Trainer& trainer);
 /// The trainer's state as a segment's inputs.
 tensor::NamedTensors segment_inputs(const Trainer& trainer);
 /// The trainer goes on from what a segment made, named as its outputs, whether that lies ahead of
-/// it or behind. Errors: kInvalidArgument (other names or types, steps whose losses the trainer
-/// lacks), those of Trainer::take.
-core::Result<void> take_segment(Trainer& trainer, const tensor::NamedTensors& outputs);
+/// it or behind: `done` steps are done then. Errors: kInvalidArgument (other names or types,
+/// another count, steps whose losses the trainer lacks), those of Trainer::take.
+core::Result<void> take_segment(Trainer& trainer, const tensor::NamedTensors& outputs,
+                                std::int64_t done);
 
 }  // namespace commensal::train

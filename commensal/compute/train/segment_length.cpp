@@ -6,7 +6,6 @@
 #include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/tensor/stand_in.hpp>
 #include <commensal/compute/train/segment.hpp>
-#include <numeric>
 
 namespace commensal::train {
 
@@ -51,6 +50,17 @@ std::int64_t ops_of(const graph::Node& node, const graph::optimise::Known& known
   return graph::work_of(*node.op, call).ops;
 }
 
+/// The smallest from `wanted` on; else the largest; none above `most`.
+std::int64_t best_divisor(std::int64_t steps, std::int64_t wanted, std::int64_t most) {
+  std::int64_t best = 1;
+  for (std::int64_t each = 1; each <= std::min(steps, most); ++each) {
+    if (steps % each != 0) continue;
+    best = each;
+    if (each >= wanted) break;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::vector<TensorType> step_types(const Trainer& trainer) {
@@ -76,14 +86,10 @@ Result<std::int64_t> segment_length(const Trainer& trainer) {
       std::min(limits::kStepOpsMax / 4 / ops, limits::kSegmentNodesMax / nodes), 1,
       limits::kTrainingStepsMax);
   const std::int64_t wanted = std::min(most, (bytes * kOpsOfAHashedByte * kShare + ops - 1) / ops);
-  const std::int64_t whole = std::gcd(trainer.plan().steps, trainer.done());
-  std::int64_t best = 1;
-  for (std::int64_t each = 1; each <= std::min(whole, most); ++each) {
-    if (whole % each != 0) continue;
-    best = each;
-    if (each >= wanted) break;
-  }
-  return best;
+  const std::int64_t steps = trainer.plan().steps, done = trainer.done();
+  // What is left of a training goes on in its segments, whose model is at the gateway already.
+  const std::int64_t best = best_divisor(steps, wanted, most);
+  return done % best == 0 ? best : best_divisor(steps - done, wanted, most);
 }
 
 }  // namespace commensal::train

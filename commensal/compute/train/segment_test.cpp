@@ -64,7 +64,7 @@ TEST(Segments, EndInTheBitsOfTheLocalTraining) {
       EXPECT_EQ(segment->state.size(), remote.state().size());
       auto session = session_of(*segment, {.threads = each == 8 ? 2 : 1});
       while (remote.done() < 40) {
-        const auto taken = take_segment(remote, run_once(session, remote));
+        const auto taken = take_segment(remote, run_once(session, remote), remote.done() + each);
         ASSERT_TRUE(taken) << taken.error().message;
       }
       EXPECT_EQ(remote.weights_digest(), local.weights_digest()) << how << each;
@@ -78,7 +78,7 @@ TEST(Segments, OfTheReferenceBackEndToo) {
   Trainer local = make(training), remote = make(training);
   for (int t = 0; t < 4; ++t) ASSERT_TRUE(local.step());
   auto session = session_of(*make_segment(remote, 4), {.backend = graph::Backend::kRef});
-  ASSERT_TRUE(take_segment(remote, run_once(session, remote)));
+  ASSERT_TRUE(take_segment(remote, run_once(session, remote), remote.done() + 4));
   EXPECT_EQ(remote.weights_digest(), local.weights_digest());
 }
 
@@ -87,11 +87,11 @@ TEST(Segments, GoBackAsTheyGoOn) {
   Trainer trainer = make(training);
   auto session = session_of(*make_segment(trainer, 10));
   const auto first = run_once(session, trainer);
-  ASSERT_TRUE(take_segment(trainer, first));
+  ASSERT_TRUE(take_segment(trainer, first, 10));
   const core::Bytes then = encode(trainer.checkpoint());
-  ASSERT_TRUE(take_segment(trainer, run_once(session, trainer)));
+  ASSERT_TRUE(take_segment(trainer, run_once(session, trainer), 20));
   EXPECT_EQ(trainer.done(), 20);
-  ASSERT_TRUE(take_segment(trainer, first));
+  ASSERT_TRUE(take_segment(trainer, first, 10));
   EXPECT_EQ(encode(trainer.checkpoint()), then);
 }
 
@@ -102,7 +102,7 @@ TEST(Segments, WhatIsNoneOfTheirsIsRefusedAndChangesNothing) {
   const auto right = run_once(session, trainer);
   const core::Bytes before = encode(trainer.checkpoint());
   const auto refusal = [&](const tensor::NamedTensors& outputs) {
-    const auto taken = take_segment(trainer, outputs);
+    const auto taken = take_segment(trainer, outputs, 10);
     EXPECT_EQ(encode(trainer.checkpoint()), before);
     return taken ? std::string() : taken.error().message;
   };
@@ -117,7 +117,7 @@ TEST(Segments, WhatIsNoneOfTheirsIsRefusedAndChangesNothing) {
   wrong = right;
   for (const std::int64_t steps : {std::int64_t{5}, std::int64_t{20}, INT64_MIN, INT64_MAX}) {
     wrong[1].value = Tensor::of<std::int64_t>({}, std::span(&steps, 1));
-    EXPECT_NE(refusal(wrong), "");
+    EXPECT_EQ(refusal(wrong), no_segment);
   }
   wrong = right;
   wrong[3].value = Tensor::of<float>({1}, std::vector<float>{1});
@@ -127,7 +127,7 @@ TEST(Segments, WhatIsNoneOfTheirsIsRefusedAndChangesNothing) {
   losses[3] = std::numeric_limits<float>::infinity();
   wrong[0].value = Tensor::of<float>({10}, losses);
   EXPECT_THAT(refusal(wrong), ::testing::HasSubstr("the loss of step 4 is inf"));
-  EXPECT_TRUE(take_segment(trainer, right));
+  EXPECT_TRUE(take_segment(trainer, right, 10));
 }
 
 TEST(Segments, DivideTheSteps) {
@@ -137,7 +137,46 @@ TEST(Segments, DivideTheSteps) {
   ASSERT_TRUE(trainer.step());
   const auto refused = make_segment(trainer, 10);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("10 steps at a time, expected"));
+  EXPECT_EQ(refused.error().message,
+            "10 steps at a time, expected a divisor of the steps that are left, 39 of 40");
+  EXPECT_TRUE(make_segment(trainer, 13));
+}
+
+TEST(Segments, OfATrainingThatGoesOnAreAsLong) {
+  const SmallTraining training("steps: 1000\noptimiser: {kind: sgd, rate: 0.05}\n");
+  Trainer trainer = make(training);
+  const auto from_start = segment_length(trainer);
+  ASSERT_TRUE(from_start) << from_start.error().message;
+  EXPECT_GT(*from_start, 1);
+  for (std::int64_t t = 0; t < *from_start; ++t) ASSERT_TRUE(trainer.step());
+  EXPECT_EQ(segment_length(trainer).value(), *from_start);
+  // 1 is the greatest divisor of both the steps and those that are done.
+  ASSERT_TRUE(trainer.step());
+  const std::int64_t left = 1000 - trainer.done();
+  const auto later = segment_length(trainer);
+  ASSERT_TRUE(later);
+  EXPECT_EQ(left % *later, 0);
+  EXPECT_GT(*later, 1);
+}
+
+TEST(Segments, AreEvaluatedAndKeptWhereStepsWouldBe) {
+  const char* const plan =
+      "steps: 40\noptimiser: {kind: sgd, rate: 0.05}\n"
+      "evaluate: {data: {x: x.npy, target: y.npy}, every: 15}\n"
+      "checkpoint: {file: kept, every: 20}\n";
+  const SmallTraining training(plan);
+  Trainer trainer = make(training);
+  auto session = session_of(*make_segment(trainer, 10));
+  while (trainer.done() < 40) {
+    const std::int64_t before = trainer.done();
+    ASSERT_TRUE(take_segment(trainer, run_once(session, trainer), before + 10));
+    const auto kept = trainer.keep_up(before);
+    ASSERT_TRUE(kept) << kept.error().message;
+    EXPECT_EQ(std::filesystem::exists(training.file("kept")), trainer.done() >= 20);
+  }
+  std::vector<std::int64_t> steps;
+  for (const auto& found : trainer.held_out()) steps.push_back(found.step);
+  EXPECT_EQ(steps, (std::vector<std::int64_t>{20, 30, 40}));
 }
 
 }  // namespace

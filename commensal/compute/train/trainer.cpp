@@ -243,9 +243,14 @@ Result<void> Trainer::step() {
   for (std::size_t i = 0; i < state_.state.size(); ++i) state_.state[i].value = made[i + 1];
   state_.losses.push_back(loss);
   ++state_.step;
+  return keep_up(state_.step - 1);
+}
+
+Result<void> Trainer::keep_up(std::int64_t before) {
+  const auto is_due = [&](std::int64_t every) { return state_.step / every > before / every; };
   const bool is_last = state_.step == plan_.steps;
-  if (held_out_ && (is_last || state_.step % plan_.evaluate->every == 0)) COMMENSAL_TRY(evaluate());
-  if (state_.step % plan_.every == 0) return save();
+  if (held_out_ && (is_last || is_due(plan_.evaluate->every))) COMMENSAL_TRY(evaluate());
+  if (is_due(plan_.every)) return save();
   return {};
 }
 

@@ -56,14 +56,14 @@ class MoneyTrainings : public MoneyRollouts {
     for (std::uint64_t step = 1; step <= status.trusted_steps; ++step) {
       const auto record = market.gateway().rollouts().step(status.entry.id, step);
       EXPECT_TRUE(record) << record.error().message;
-      const auto taken = train::take_segment(trainer, record->outputs);
+      const auto taken = train::take_segment(trainer, record->outputs, trainer.done() + kEach);
       EXPECT_TRUE(taken) << taken.error().message;
     }
     return status;
   }
 
   const SmallTraining training_{fmt::format(
-      "steps: 24\noptimiser: {{kind: momentum, rate: {}, momentum: 0.9, decay: 0.001}}\n", kRate)};
+      "steps: 32\noptimiser: {{kind: momentum, rate: {}, momentum: 0.9, decay: 0.001}}\n", kRate)};
   int rollouts_ = 0;
 };
 
@@ -74,9 +74,9 @@ TEST_F(MoneyTrainings, AnHonestOneEndsInTheBitsOfTheLocalOne) {
   const std::size_t honest = add(*market, "honest");
   const RolloutStatus status = go_on(*market, remote);
   EXPECT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
-  EXPECT_EQ(status.trusted_steps, 6u);
-  EXPECT_EQ(status.audits.matched, 6u);
-  EXPECT_EQ(remote.done(), 24);
+  EXPECT_EQ(status.trusted_steps, 8u);
+  EXPECT_EQ(status.audits.matched, 8u);
+  EXPECT_EQ(remote.done(), 32);
   EXPECT_EQ(core::to_hex(remote.weights_digest()), local_digest());
   EXPECT_EQ(stake(*market, honest), terms_.provider.stake);
 }
@@ -111,7 +111,7 @@ TEST_F(MoneyTrainings, EveryLieIsCaughtAndTheTrainingGoesBackToBeforeIt) {
   const RolloutStatus status = go_on(*market, remote);
   EXPECT_EQ(status.entry.state, RolloutState::kFinished) << status.entry.reason;
   EXPECT_EQ(status.entry.provider, market->address_of(honest));
-  EXPECT_EQ(remote.done(), 24);
+  EXPECT_EQ(remote.done(), 32);
   EXPECT_EQ(core::to_hex(remote.weights_digest()), local_digest());
   EXPECT_EQ(stake(*market, honest), terms_.provider.stake);
   EXPECT_TRUE(ledger::check_all(market->gateway().ledger()));
