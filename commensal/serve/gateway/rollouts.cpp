@@ -257,7 +257,8 @@ std::uint64_t Rollouts::trusted_steps(const RolloutEntry& entry) const {
   const StepAudits& known = audits(entry.job);
   const bool is_caught = entry.state == RolloutState::kCaught || !known.mismatches.empty() ||
                          (peer != nullptr && !peer->banned.empty());
-  return is_caught ? std::min(known.confirmed, entry.steps_done) : entry.steps_done;
+  const std::uint64_t decided = known.open.empty() ? entry.steps_done : *known.open.begin() - 1;
+  return std::min(is_caught ? known.confirmed : decided, entry.steps_done);
 }
 
 Result<RolloutStatus> Rollouts::status(const core::Digest& rollout) const {

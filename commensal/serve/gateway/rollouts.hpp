@@ -27,8 +27,9 @@ struct StepAudits {
 struct RolloutStatus {
   RolloutEntry entry;
   StepAudits audits;
-  /// Its first steps, on whose outputs another rollout can go on: all that are delivered or, once
-  /// its provider was caught, those that audits have confirmed without a gap.
+  /// Its first steps, on whose outputs another rollout can go on: all that are delivered before the
+  /// first whose audit is open or, once its provider was caught, those that audits have confirmed
+  /// without a gap.
   std::uint64_t trusted_steps = 0;
 };
 
