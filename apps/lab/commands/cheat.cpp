@@ -103,7 +103,8 @@ Run declare_cheat(CLI::App& app) {
       ->check(CLI::Range(1, limits::kHashChainDepthMax))
       ->capture_default_str();
   app.add_option("--lie", options->lie,
-                 "Lie about trainings alone: wrong-step, skipped-step, other-rate or other-data");
+                 "Lie about trainings alone: wrong-step, skipped-step, other-rate, other-data, "
+                 "nan-loss or other-count");
   app.add_option("--lie-from", options->training.from, "The first segment that is a lie")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();

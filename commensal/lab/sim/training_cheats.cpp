@@ -17,7 +17,8 @@ using receipt::Values;
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr std::string_view kLieNames[] = {"wrong-step", "skipped-step", "other-rate", "other-data"};
+constexpr std::string_view kLieNames[] = {"wrong-step", "skipped-step", "other-rate",
+                                          "other-data", "nan-loss",     "other-count"};
 constexpr std::size_t kStateOutputs = 2;  // the first: losses and count are before it
 
 graph::ValueId value_named(const Graph& graph, const std::string& name) {
@@ -75,6 +76,19 @@ bool shift_data(Graph& graph) {
   return true;
 }
 
+/// What no other model makes, but a changed output.
+void change(TrainingLie lie, Values& made) {
+  if (made.size() <= kStateOutputs) return;
+  if (lie == TrainingLie::kWrongStep) {
+    made[kStateOutputs] =
+        with_bytes(made[kStateOutputs], [](core::Bytes& bytes) { bytes.front() ^= 1; });
+  } else if (lie == TrainingLie::kNanLoss) {
+    made[0] = with_bytes(made[0], [](core::Bytes& bytes) { std::ranges::fill(bytes, 0xff); });
+  } else if (lie == TrainingLie::kOtherCount) {
+    made[1] = with_bytes(made[1], [](core::Bytes& bytes) { bytes.front() ^= 1; });
+  }
+}
+
 Result<std::shared_ptr<const Graph>> lying(const Graph& exact,
                                            const TrainingCheatRequest& request) {
   auto made = std::make_shared<Graph>(exact);
@@ -108,10 +122,7 @@ class TrainingCheat final : public rollout::Engine {
     const bool is_wrong_step = request_.lie == TrainingLie::kWrongStep;
     const bool lies = is_wrong_step ? step == request_.from : step >= request_.from;
     COMMENSAL_ASSIGN(Values made, (lies ? lie_ : honest_).run(inputs, noise, options));
-    if (lies && is_wrong_step && made.size() > kStateOutputs) {
-      made[kStateOutputs] =
-          with_bytes(made[kStateOutputs], [](core::Bytes& bytes) { bytes.front() ^= 1; });
-    }
+    if (lies) change(request_.lie, made);
     return made;
   }
   Result<rollout::Counsel> argue(const rollout::Argument& argument,

@@ -14,6 +14,8 @@ enum class TrainingLie : std::uint8_t {
   kSkippedStep,  // the last step of each segment is not made, though it is counted
   kOtherRate,    // the weights move twice as far
   kOtherData,    // each sample stands for the one before it
+  kNanLoss,      // the state is right, its losses are none
+  kOtherCount,   // the state is right, but for how many steps it says
 };
 std::span<const std::string_view> enum_names(TrainingLie);
 
