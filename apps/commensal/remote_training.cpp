@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <apps/commensal/money_requests.hpp>
-#include <apps/commensal/remote_training.hpp>
-#include <apps/common/progress.hpp>
-#include <commensal/base/core/clock.hpp>
-#include <commensal/base/crypto/sha256.hpp>
-#include <commensal/compute/train/segment.hpp>
-#include <commensal/verify/rollout/record.hpp>
+#include <apps/commensal/remote_model.hpp>
+#include <commensal/verify/rollout/signed_steps.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace commensal::apps {
 namespace {
@@ -20,64 +17,52 @@ constexpr std::int64_t kNewsMs = 2'000;       // for news, at a time
 constexpr std::int64_t kAwayMsMax = 120'000;  // a gateway, or a provider, is given up
 constexpr int kVainMax = 3;                   // rollouts in a row that fail and bring nothing
 
+/// A rollout, and the steps that were done before it.
+struct Rollout {
+  client::RolloutInfo info;
+  std::int64_t began = 0;
+  std::optional<tensor::NamedTensors> inputs = {};  // where this run knows them
+  bool was_over = false;                            // when this run heard of it first
+};
+
 class Remote {
  public:
-  Remote(train::Trainer& trainer, client::Client& client, const RemoteTraining& how, bool prints,
+  Remote(train::Trainer& trainer, client::Client& client, RemoteModel model, TrainingReport& report,
          const std::stop_token& stop)
       : trainer_(trainer),
         client_(client),
-        how_(how),
-        prints_(prints),
-        stop_(stop),
-        bar_("training") {}
+        model_(std::move(model)),
+        each_(model_.segment().each),
+        report_(report),
+        stop_(stop) {}
 
-  Result<void> run() {
-    std::int64_t each = how_.each;
-    if (each == 0) {
-      COMMENSAL_ASSIGN(each, train::segment_length(trainer_));
-    }
-    COMMENSAL_ASSIGN(segment_, train::make_segment(trainer_, each));
-    content_ = crypto::sha256(segment_.model);
-    COMMENSAL_TRY(push());
+  Result<RemoteEnd> run() {
     find_price();
-    for (int vain = 0, attempt = 0; trainer_.done() < steps(); ++attempt) {
-      COMMENSAL_ASSIGN(const bool has_moved, make_some(attempt));
-      if (stop_.stop_requested()) break;
-      vain = has_moved ? 0 : vain + 1;
+    if (trainer_.done() == 0) COMMENSAL_TRY(trainer_.evaluate());
+    COMMENSAL_TRY(report_.show(trainer_));
+    COMMENSAL_ASSIGN(std::optional<Rollout> next, find_begun());
+    int vain = 0;
+    for (int attempt = 0; trainer_.done() < steps() && !stop_.stop_requested(); ++attempt) {
+      const std::int64_t before = trainer_.done();
+      if (!next) {
+        COMMENSAL_ASSIGN(next, start(attempt));
+      }
+      const Rollout rollout = *std::exchange(next, std::nullopt);
+      COMMENSAL_ASSIGN(const client::RolloutInfo info, follow(rollout));
+      if (trainer_.done() != before) attempt = -1;
+      // What failed in an earlier run is no failure of this one.
+      const bool is_vain = trainer_.done() == before && info.state != "caught";
+      vain = is_vain ? vain + (rollout.was_over ? 0 : 1) : 0;
       if (vain >= kVainMax) {
         return core::fail(ErrorCode::kFailedPrecondition, "step {} was not made: {}",
-                          trainer_.done() + 1, reason_);
+                          trainer_.done() + 1, info.reason);
       }
     }
-    return {};
+    return end_;
   }
 
  private:
   std::int64_t steps() const { return trainer_.plan().steps; }
-
-  Result<void> push() {
-    const std::string stem = trainer_.plan().model.stem().string() + "-training";
-    COMMENSAL_ASSIGN(const std::string name,
-                     full_model_name(client_, how_.model.empty() ? stem : how_.model));
-    const auto known = client_.model(name);
-    if (known && known->content == content_) {
-      model_ = *known;
-      return {};
-    }
-    client::PushRequest request;
-    request.model = name;
-    request.bytes = segment_.model;
-    request.is_private = !how_.is_public;
-    for (const std::string& text : how_.allowed) {
-      COMMENSAL_ASSIGN(request.allowed_providers.emplace_back(), crypto::address_from_text(text));
-    }
-    Progress progress("push");
-    request.progress = [&progress](std::size_t done, std::size_t total) {
-      progress.show(done, total);
-    };
-    COMMENSAL_ASSIGN(model_, client_.push(request));
-    return {};
-  }
 
   /// Where there is money.
   void find_price() {
@@ -87,130 +72,226 @@ class Remote {
     price_ = std::strtod(text_in(ledger->at("terms"), "price").c_str(), nullptr);
   }
 
-  client::RolloutOrder order(int attempt) const {
-    client::RolloutOrder made;
-    made.model = model_.name;
-    made.version = model_.version;
-    // The same whenever this command runs again.
-    made.key =
-        fmt::format("{}-{}-{}", core::to_hex(content_).substr(0, 32), trainer_.done(), attempt);
-    made.steps = static_cast<std::uint64_t>((steps() - trainer_.done()) / segment_.each);
-    for (const std::string& name : segment_.state)
-      made.feeds.emplace_back(train::next_of(name), name);
-    made.states = "finite";
-    made.audit_probability = how_.audit_probability;
-    made.inputs = train::segment_inputs(trainer_);
-    return made;
+  /// Of a training that goes on from a checkpoint: what began before it and is further, or may be.
+  Result<std::optional<Rollout>> find_begun() {
+    std::optional<Rollout> found;
+    if (trainer_.done() == 0) return found;
+    COMMENSAL_ASSIGN(const std::string text, client_.get_json("/v1/rollouts"));
+    COMMENSAL_ASSIGN(const Json list, parse_answer(text));
+    std::int64_t furthest = trainer_.done() - 1;
+    for (const Json& one : list.value("rollouts", Json::array())) {
+      const std::string key = text_in(one, "key");
+      const auto id = core::digest_from_hex(text_in(one, "rollout"));
+      if (!id || !key.starts_with(model_.key() + "-")) continue;
+      const std::int64_t began = std::strtoll(key.c_str() + model_.key().size() + 1, nullptr, 10);
+      if (began >= trainer_.done() || (trainer_.done() - began) % each_ != 0) continue;
+      COMMENSAL_ASSIGN(auto info, client_.rollout(*id));
+      const std::int64_t end = began + static_cast<std::int64_t>(info.trusted_steps) * each_;
+      if (end <= furthest || (info.is_over() && end <= trainer_.done())) continue;
+      furthest = end;
+      found = Rollout{std::move(info), began};
+    }
+    return found;
   }
 
-  /// One rollout, to its end. Returns whether the training is further then, or somebody was caught.
-  Result<bool> make_some(int attempt) {
+  Result<Rollout> start(int attempt) {
+    const client::RolloutOrder order = model_.order(trainer_, attempt);
+    const auto ask = [&] {
+      auto begun = client_.start_rollout(order);
+      if (!begun) tell_waiting(begun.error().message);
+      return begun;
+    };
+    COMMENSAL_ASSIGN(auto info, ask_again(kAwayMsMax, ask, stop_));
+    const bool was_over = info.is_over();
+    return Rollout{std::move(info), trainer_.done(), order.inputs, was_over};
+  }
+
+  /// To its end, or to where it cannot be right.
+  Result<client::RolloutInfo> follow(const Rollout& rollout) {
     const train::Checkpoint before = trainer_.checkpoint();
-    const client::RolloutOrder order = this->order(attempt);
-    COMMENSAL_ASSIGN(client::RolloutInfo info,
-                     ask_again(
-                         kAwayMsMax, [&] { return client_.start_rollout(order); }, stop_));
-    began_ns_ = clock_.monotonic_ns();
-    first_ = trainer_.done();
-    std::uint64_t taken = 0;
+    client::RolloutInfo info = rollout.info;
+    auto taken = static_cast<std::uint64_t>((trainer_.done() - rollout.began) / each_);
+    signed_.reset();
+    tell_begun(info);
     for (;;) {
-      while (taken < info.steps_done) COMMENSAL_TRY(take(info, ++taken));
+      while (taken < info.trusted_steps && !stop_.stop_requested()) {
+        COMMENSAL_ASSIGN(const bool is_right, take(rollout, info, taken + 1));
+        if (!is_right) count(info, taken);
+        if (!is_right) return info;
+        ++taken;
+      }
+      if (stop_.stop_requested()) return info;
       if (info.is_over()) break;
-      if (stop_.stop_requested()) return true;
-      COMMENSAL_ASSIGN(
-          info, ask_again(
-                    kAwayMsMax, [&] { return client_.rollout(info.id, taken, kNewsMs); }, stop_));
+      tell_waiting(info.reason);
+      const std::uint64_t seen = info.steps_done;
+      const auto ask = [&] { return client_.rollout(info.id, seen, kNewsMs); };
+      COMMENSAL_ASSIGN(info, ask_again(kAwayMsMax, ask, stop_));
     }
-    bar_.clear();
-    reason_ = info.reason;
-    if (info.state == "finished" && info.mismatches.empty()) return true;
-    // What is not trusted goes; what it cost is gone.
-    if (info.trusted_steps == 0) {
-      COMMENSAL_TRY(trainer_.take(before));
-    } else {
-      COMMENSAL_TRY(fetch(info, info.trusted_steps));
-    }
-    tell("back to step {:>3}  {}: {}", trainer_.done(), crypto::to_text(info.provider),
-         info.reason.empty() ? info.state : info.reason);
-    return info.trusted_steps > 0 || info.state == "caught";
+    count(info, info.trusted_steps);
+    if (info.state == "finished" && info.mismatches.empty() && info.trusted_steps == taken)
+      return info;
+    COMMENSAL_TRY(go_back(rollout, info, before, taken));
+    // Whoever made it could not have come further, if that is so.
+    if (info.state == "failed" && info.reason.ends_with("is not finite"))
+      COMMENSAL_TRY(make_here(info, info.reason));
+    return info;
   }
 
-  Result<void> fetch(const client::RolloutInfo& info, std::uint64_t step) {
-    COMMENSAL_ASSIGN(const core::Bytes bytes,
-                     ask_again(
-                         kAwayMsMax, [&] { return client_.rollout_step(info.id, step); }, stop_));
-    COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::StepRecord>(bytes));
-    return train::take_segment(trainer_, record.outputs);
+  void count(const client::RolloutInfo& info, std::uint64_t taken) {
+    end_.segments += taken;
+    end_.audited += std::min(info.audits_matched, taken);
   }
 
-  Result<void> take(const client::RolloutInfo& info, std::uint64_t step) {
-    COMMENSAL_TRY(fetch(info, step));
-    ++paid_;
-    bar_.show(static_cast<std::size_t>(trainer_.done()), static_cast<std::size_t>(steps()));
-    const double passed_s = static_cast<double>(clock_.monotonic_ns() - began_ns_) * 1e-9;
-    const double rate = static_cast<double>(trainer_.done() - first_) / std::max(1e-3, passed_s);
-    const std::int64_t left_s =
-        static_cast<std::int64_t>(static_cast<double>(steps() - trainer_.done()) / rate);
-    tell("step {:>8}  loss {:<10.4g} {:.1f} steps/s  {}:{:02} left{}  by {}", trainer_.done(),
-         trainer_.losses().back(), rate, left_s / 60, left_s % 60,
-         price_ > 0 ? fmt::format("  cost {:.0f}", price_ * static_cast<double>(paid_)) : "",
-         crypto::to_text(info.provider));
+  /// What is not trusted goes; what it cost is gone.
+  Result<void> go_back(const Rollout& rollout, const client::RolloutInfo& info,
+                       const train::Checkpoint& before, std::uint64_t taken) {
+    if (info.trusted_steps < taken) {
+      if (info.trusted_steps > 0) {
+        COMMENSAL_ASSIGN(const auto outputs, fetch(rollout, info, info.trusted_steps));
+        COMMENSAL_TRY(train::take_segment(trainer_, outputs, end_of(rollout, info.trusted_steps)));
+      } else if (before.step == rollout.began) {
+        COMMENSAL_TRY(trainer_.take(before));
+      } else {
+        return core::fail(ErrorCode::kFailedPrecondition,
+                          "{} rests on steps of {}, who was caught: remove it",
+                          trainer_.plan().checkpoint.string(), crypto::to_text(info.provider));
+      }
+      report_.go_back(trainer_);
+      COMMENSAL_TRY(trainer_.save());
+    }
+    if (rollout.was_over && info.trusted_steps == 0) return {};
+    const std::string& why = info.reason.empty() ? info.state : info.reason;
+    const std::string provider = crypto::to_text(info.provider);
+    report_.tell(fmt::format("back to step {:>3}  {}: {}", trainer_.done(), provider, why),
+                 {{"back_to", trainer_.done()}, {"provider", provider}, {"reason", why}});
     return {};
   }
 
-  template <class... Words>
-  void tell(fmt::format_string<Words...> line, Words&&... words) {
-    if (!prints_) return;
-    bar_.clear();
-    fmt::print("{}\n", fmt::format(line, std::forward<Words>(words)...));
-    std::fflush(stdout);
+  std::int64_t end_of(const Rollout& rollout, std::uint64_t step) const {
+    return rollout.began + static_cast<std::int64_t>(step) * each_;
+  }
+
+  Result<tensor::NamedTensors> fetch(const Rollout& rollout, const client::RolloutInfo& info,
+                                     std::uint64_t step) {
+    if (!signed_) {
+      const auto ask = [&] { return client_.rollout_record(info.id); };
+      COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(kAwayMsMax, ask, stop_));
+      COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::JobRecord>(bytes));
+      COMMENSAL_ASSIGN(signed_, rollout::SignedSteps::open(record, info.provider, model_.graph(),
+                                                           model_.roots(), rollout.inputs));
+    }
+    const auto ask = [&] { return client_.rollout_step(info.id, step); };
+    COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(kAwayMsMax, ask, stop_));
+    COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::StepRecord>(bytes));
+    return signed_->outputs(record, step);
+  }
+
+  /// Returns false where it was made here instead.
+  Result<bool> take(const Rollout& rollout, const client::RolloutInfo& info, std::uint64_t step) {
+    const std::int64_t before = trainer_.done();
+    COMMENSAL_ASSIGN(const auto outputs, fetch(rollout, info, step));
+    if (!train::take_segment(trainer_, outputs, end_of(rollout, step))) {
+      COMMENSAL_TRY(make_here(info, "what came is not finite, or counts other steps"));
+      return false;
+    }
+    ++paid_;
+    COMMENSAL_TRY(trainer_.keep_up(before));
+    const std::string cost =
+        price_ > 0 ? fmt::format("  cost {:.0f}", price_ * static_cast<double>(paid_)) : "";
+    COMMENSAL_TRY(report_.show(trainer_, cost + "  by " + crypto::to_text(info.provider)));
+    return true;
+  }
+
+  /// A segment of which somebody says, or shows, what is hard to believe: where it is true, it is
+  /// the training's own fault, and this fails as it does without a gateway.
+  Result<void> make_here(const client::RolloutInfo& info, const std::string& why) {
+    const std::string provider = crypto::to_text(info.provider);
+    const std::int64_t first = trainer_.done() + 1;
+    while (trainer_.done() < first - 1 + each_) {
+      COMMENSAL_TRY(trainer_.step());
+      COMMENSAL_TRY(report_.show(trainer_, "  made here"));
+    }
+    COMMENSAL_TRY(trainer_.save());
+    ++end_.segments;
+    ++end_.audited;
+    report_.tell(fmt::format("made here  steps {} to {}, not as by {}: {}", first, trainer_.done(),
+                             provider, why),
+                 {{"made_here", trainer_.done()}, {"provider", provider}, {"reason", why}});
+    return {};
+  }
+
+  void tell_begun(const client::RolloutInfo& info) {
+    const std::string id = core::to_hex(info.id), provider = crypto::to_text(info.provider);
+    report_.tell(fmt::format("rollout {}  by {}", id, provider),
+                 {{"rollout", id}, {"provider", provider}});
+  }
+
+  void tell_waiting(const std::string& why) {
+    if (!why.empty() && why != waits_for_) {
+      report_.end();
+      fmt::print(stderr, "waiting: {}\n", why);
+    }
+    waits_for_ = why;
   }
 
   train::Trainer& trainer_;
   client::Client& client_;
-  const RemoteTraining& how_;
-  const bool prints_;
+  const RemoteModel model_;
+  const std::int64_t each_;
+  TrainingReport& report_;
   const std::stop_token stop_;
-  Progress bar_;
-  const core::SystemClock clock_;
-  train::Segment segment_;
-  core::Digest content_{};
-  client::ModelInfo model_;
-  double price_ = 0;        // of a segment
-  std::uint64_t paid_ = 0;  // segments
-  std::int64_t began_ns_ = 0, first_ = 0;
-  std::string reason_;
+  std::optional<rollout::SignedSteps> signed_;  // of the present rollout
+  double price_ = 0;                            // of a segment
+  std::uint64_t paid_ = 0;                      // segments
+  std::string waits_for_;
+  RemoteEnd end_;
 };
 
 }  // namespace
 
-void RemoteTraining::declare(CLI::App& app) {
-  app.add_option("--model", model,
-                 "At a gateway: [OWNER/]MODEL under which the training, with its data, is pushed "
-                 "(default: the model's own name and -training)");
-  app.add_option("--segment", each,
-                 "At a gateway: steps between two states that are committed to; must divide the "
-                 "training's (default: so many that hashing costs at most a thousandth)")
+void RemoteTraining::declare(CLI::App& command) {
+  app = &command;
+  command.add_option(
+      "--model", model,
+      "At a gateway: [OWNER/]MODEL under which the training, with its data, is pushed "
+      "(default: the model's own name and -training)");
+  command
+      .add_option("--segment", each,
+                  "At a gateway: steps between two states that are committed to; must divide those "
+                  "that are left (default: so many that hashing costs at most a thousandth)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
-  app.add_option("--audit-probability", audit_probability,
-                 "At a gateway: of each segment, that it is computed again")
+  command
+      .add_option("--audit-probability", audit_probability,
+                  "At a gateway: of each segment, that it is computed again")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  app.add_option("--allow", allowed,
-                 "At a gateway: address of a provider that may have model and data")
+  command
+      .add_option("--allow", allowed,
+                  "At a gateway: address of a provider that may have model and data")
       ->allow_extra_args(false);
-  app.add_flag("--public", is_public, "At a gateway: anybody may have model and data");
+  command.add_flag("--public", is_public, "At a gateway: anybody may have model and data");
 }
 
-Result<void> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote, bool prints,
-                              const std::stop_token& stop) {
-  if (remote.is_public != remote.allowed.empty()) {
+Result<void> RemoteTraining::check(bool pushes) const {
+  if (is_public && !allowed.empty()) {
     return core::fail(ErrorCode::kInvalidArgument,
-                      "model and data go to who trains: expected --allow ADDRESS of each provider "
-                      "that may have them, or --public for anybody");
+                      "--public admits everybody, --allow those it names: expected one of them");
   }
+  const auto is_given = [this](const char* option) { return app->count(option) > 0; };
+  const bool is_meant = is_given("--model") || is_given("--segment") ||
+                        is_given("--audit-probability") || (is_given("--gateway") && !pushes);
+  if (is_asked() || !is_meant) return {};
+  return core::fail(ErrorCode::kInvalidArgument,
+                    "model and data go to who trains: expected --allow ADDRESS of each provider "
+                    "that may have them, or --public for anybody");
+}
+
+Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote,
+                                   TrainingReport& report, const std::stop_token& stop) {
+  if (trainer.done() == trainer.plan().steps) return RemoteEnd();
   COMMENSAL_ASSIGN(client::Client client, connect(remote.connection));
-  return Remote(trainer, client, remote, prints, stop).run();
+  COMMENSAL_ASSIGN(RemoteModel model, RemoteModel::push(trainer, client, remote));
+  return Remote(trainer, client, std::move(model), report, stop).run();
 }
 
 }  // namespace commensal::apps

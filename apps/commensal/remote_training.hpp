@@ -2,6 +2,7 @@
 #pragma once
 
 #include <apps/commensal/connection.hpp>
+#include <apps/commensal/training_report.hpp>
 #include <commensal/compute/train/trainer.hpp>
 #include <stop_token>
 
@@ -15,19 +16,30 @@ struct RemoteTraining {
   double audit_probability = 0.1;
   std::vector<std::string> allowed;  // providers
   bool is_public = false;
+  const CLI::App* app = nullptr;  // says which options were given
 
-  void declare(CLI::App& app);
+  void declare(CLI::App& command);
   /// Whether it is asked for, which a gateway in the settings alone is not; else it is made here.
   bool is_asked() const { return is_public || !allowed.empty(); }
+  /// Error: kInvalidArgument (who may have the data is not said, or twice). `pushes`: a gateway is
+  /// wanted for that, too.
+  core::Result<void> check(bool pushes) const;
+};
+
+/// Of the segments that the trainer went on from. One that was made here counts as audited.
+struct RemoteEnd {
+  std::uint64_t segments = 0, audited = 0;
 };
 
 /// Takes the trainer to its plan's last step. The same again goes on where it was: the gateway
-/// keeps the state after each segment. After a provider that was caught it goes back to the last
-/// segment that audits have confirmed, and on with another one. `prints`: lines on stdout. `stop`:
-/// it returns where it is; the gateway goes on, and keeps the states.
-/// Errors: those of make_segment and of the client; kFailedPrecondition (providers give up again
-/// and again, with the reason of the last).
-core::Result<void> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote,
-                                    bool prints, const std::stop_token& stop);
+/// keeps the state after each segment. It goes on from segments alone that have no open audit;
+/// after a provider that was caught it goes back to the last one that audits have confirmed, and on
+/// with another one. What cannot be right, and what a provider says that cannot be made, is made
+/// here. `stop`: it returns where it is; the gateway goes on, and keeps the states.
+/// Errors: those of make_segment, of the client, of signed steps and of Trainer::step;
+/// kFailedPrecondition (providers give up again and again, with the reason of the last; data that
+/// are public already).
+core::Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote,
+                                         TrainingReport& report, const std::stop_token& stop);
 
 }  // namespace commensal::apps

@@ -67,32 +67,50 @@ Result<void> TrainingReport::write_events_to(const core::Path& folder) {
 }
 
 /// Whoever redirects what is printed has no bar to look at.
-bool TrainingReport::is_due(std::int64_t step, std::int64_t now_ns) const {
+bool TrainingReport::is_due(std::int64_t before, std::int64_t step, std::int64_t now_ns) const {
   constexpr std::int64_t kSilenceNsMax = 10'000'000'000;
   const std::int64_t tenth = std::max<std::int64_t>(1, steps_ / 10);
-  if (step % tenth == 0 || step == steps_) return true;
+  if (step / tenth > before / tenth || step == steps_) return true;
   const bool has_bar = ::isatty(STDOUT_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
   return !has_bar && now_ns - line_ns_ >= kSilenceNsMax;
 }
 
-void TrainingReport::tell_step(const train::Trainer& trainer) {
+double TrainingReport::steps_per_s(const train::Trainer& trainer, std::int64_t now_ns) const {
+  const double passed_s = static_cast<double>(now_ns - began_ns_) * 1e-9;
+  const auto made = std::max<std::int64_t>(1, trainer.done() - first_);
+  return static_cast<double>(made) / std::max(passed_s, 1e-9);
+}
+
+Result<void> TrainingReport::tell_losses(const train::Trainer& trainer) {
+  const double rate = steps_per_s(trainer, clock_.monotonic_ns());
+  for (std::int64_t step = shown_ + 1; step <= trainer.done(); ++step) {
+    const float loss = trainer.losses()[static_cast<std::size_t>(step - 1)];
+    if (json_) {
+      const Json line = {
+          {"step", step}, {"loss", static_cast<double>(loss)}, {"steps_per_s", rate}};
+      fmt::print("{}\n", line.dump());
+    }
+    // The last one's goes with what else there is after it.
+    if (events_ && step < trainer.done())
+      COMMENSAL_TRY(events_->add(time_s(), step, {{"loss/train", loss}}));
+  }
+  if (json_) std::fflush(stdout);
+  return {};
+}
+
+void TrainingReport::tell_step(const train::Trainer& trainer, const std::string& note) {
   const double loss = static_cast<double>(trainer.losses().back());
   const std::int64_t now_ns = clock_.monotonic_ns();
-  const double passed_s = static_cast<double>(now_ns - began_ns_) * 1e-9;
-  const double rate = static_cast<double>(trainer.done() - first_) / std::max(passed_s, 1e-9);
+  const double rate = steps_per_s(trainer, now_ns);
   const auto each = static_cast<double>(tokens_ > 0 ? tokens_ : samples_);
   const std::string speed =
       fmt::format("{:.4g} {}/s", rate * each, tokens_ > 0 ? "tokens" : "samples");
   const std::string left = duration(static_cast<double>(steps_ - trainer.done()) / rate);
-  if (json_) {
-    const Json line = {{"step", trainer.done()}, {"loss", loss}, {"steps_per_s", rate}};
-    fmt::print("{}\n", line.dump());
-    std::fflush(stdout);
-  }
-  if (!json_ && is_due(trainer.done(), now_ns)) {
+  if (!json_ && is_due(shown_, trainer.done(), now_ns)) {
     line_ns_ = now_ns;
     bar_.reset();
-    fmt::print("step {:>8}  loss {:<10.4g} {}, {} left\n", trainer.done(), loss, speed, left);
+    fmt::print("step {:>8}  loss {:<10.4g} {}, {} left{}\n", trainer.done(), loss, speed, left,
+               note);
     std::fflush(stdout);
   }
   bar_.emplace(fmt::format("loss {:.4g}, {}, {} left", loss, speed, left));
@@ -113,11 +131,12 @@ void TrainingReport::tell_held_out(const train::Checkpoint::HeldOut& found) {
   std::fflush(stdout);
 }
 
-Result<void> TrainingReport::show(const train::Trainer& trainer) {
+Result<void> TrainingReport::show(const train::Trainer& trainer, const std::string& note) {
   train::Scalars scalars;
-  if (trainer.done() > first_ && trainer.done() != shown_) {
+  if (trainer.done() > shown_) {
+    COMMENSAL_TRY(tell_losses(trainer));
+    tell_step(trainer, note);
     shown_ = trainer.done();
-    tell_step(trainer);
     scalars.emplace_back("loss/train", trainer.losses().back());
   }
   for (; told_ < trainer.held_out().size(); ++told_) {
@@ -129,6 +148,17 @@ Result<void> TrainingReport::show(const train::Trainer& trainer) {
   }
   if (!events_ || scalars.empty()) return {};
   return events_->add(time_s(), trainer.done(), scalars);
+}
+
+void TrainingReport::tell(const std::string& line, const Json& members) {
+  bar_.reset();
+  fmt::print("{}\n", json_ ? members.dump() : line);
+  std::fflush(stdout);
+}
+
+void TrainingReport::go_back(const train::Trainer& trainer) {
+  shown_ = trainer.done();
+  told_ = std::min(told_, trainer.held_out().size());
 }
 
 std::string training_curve(const train::Trainer& trainer, const train::Plan& plan) {

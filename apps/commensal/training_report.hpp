@@ -5,7 +5,9 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/compute/train/tensorboard.hpp>
 #include <commensal/compute/train/trainer.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 namespace commensal::apps {
 
@@ -24,19 +26,26 @@ class TrainingReport {
 
   /// Errors: those of EventFile.
   core::Result<void> write_events_to(const core::Path& folder);
-  /// After a step, or an evaluation before the first one. Errors: those of EventFile.
-  core::Result<void> show(const train::Trainer& trainer);
+  /// After steps, or an evaluation before the first one. `note`: what else there is to say of the
+  /// last one. Errors: those of EventFile.
+  core::Result<void> show(const train::Trainer& trainer, const std::string& note = "");
+  /// Something else: a line, with `json` these members.
+  void tell(const std::string& line, const nlohmann::ordered_json& members);
+  /// The trainer has gone back.
+  void go_back(const train::Trainer& trainer);
   void end() { bar_.reset(); }
 
  private:
-  void tell_step(const train::Trainer& trainer);
-  bool is_due(std::int64_t step, std::int64_t now_ns) const;
+  core::Result<void> tell_losses(const train::Trainer& trainer);
+  void tell_step(const train::Trainer& trainer, const std::string& note);
+  double steps_per_s(const train::Trainer& trainer, std::int64_t now_ns) const;
+  bool is_due(std::int64_t before, std::int64_t step, std::int64_t now_ns) const;
   void tell_held_out(const train::Checkpoint::HeldOut& found);
   double time_s() const { return static_cast<double>(clock_.wall_ms()) * 1e-3; }
 
-  const std::int64_t first_;  // steps that were done before
-  std::size_t told_;          // evaluations
-  std::int64_t shown_ = -1;   // step
+  const std::int64_t first_;     // steps that were done before
+  std::size_t told_;             // evaluations
+  std::int64_t shown_ = first_;  // step
   const std::int64_t samples_, tokens_, steps_;
   const bool json_;
   std::optional<Progress> bar_;  // a new one for each step: its label tells of it

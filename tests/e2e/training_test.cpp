@@ -3,7 +3,10 @@
 // on one machine; every lie is caught and proved, and the training goes back and on.
 #include <gmock/gmock.h>
 
+#include <CLI/CLI.hpp>
+#include <chrono>
 #include <commensal/compute/train/testing/small_training.hpp>
+#include <thread>
 
 #include <tests/e2e/disputes.hpp>
 
@@ -47,14 +50,15 @@ class Trainings : public Disputes {
   }
 
   const SmallTraining training_{
-      "steps: 24\noptimiser: {kind: momentum, rate: 0.02, momentum: 0.9, decay: 0.001}\n"};
+      "steps: 32\noptimiser: {kind: momentum, rate: 0.02, momentum: 0.9, decay: 0.001}\n"};
 };
 
 TEST_F(Trainings, EveryLieIsProvedAndTheTrainingGoesBackAndOn) {
   const std::string expected = local_weights();
   std::unique_ptr<Process> training;
   std::vector<std::unique_ptr<Process>> cheats;
-  for (const char* const lie : {"wrong-step", "skipped-step", "other-rate", "other-data"}) {
+  for (const char* const lie :
+       {"wrong-step", "skipped-step", "other-rate", "other-data", "nan-loss", "other-count"}) {
     SCOPED_TRACE(lie);
     journal_->begin_anew();
     cheats.push_back(
@@ -96,6 +100,119 @@ TEST_F(Trainings, GoOnThoughTheirConsumerAndTheirGatewayAreKilled) {
   verify_ledger();
 }
 
+TEST_F(Trainings, AreKeptEvaluatedAndToldAsLocalOnes) {
+  const auto plan = [&](const std::string& kept) {
+    training_.write_plan(
+        "steps: 32\noptimiser: {kind: momentum, rate: 0.02}\n"
+        "evaluate: {data: {x: x.npy, target: y.npy}, every: 8}\n"
+        "checkpoint: {file: " +
+        kept + ", every: 8}\n");
+  };
+  const auto lines_of = [&](const std::vector<std::string>& words) {
+    int status = -1;
+    const std::string said = run(words, status);
+    EXPECT_EQ(status, 0) << said;
+    std::vector<Json> found;
+    for (const std::string& line : CLI::detail::split(said, '\n')) {
+      Json made = Json::parse(line, nullptr, false);
+      if (!made.is_object() || (!made.contains("step") && !made.contains("weights"))) continue;
+      for (const char* const own : {"steps_per_s", "segments", "audited"}) made.erase(own);
+      found.push_back(std::move(made));
+    }
+    return found;
+  };
+  plan("here.ckpt");
+  const auto expected = lines_of(command({"--json"}));
+  EXPECT_EQ(expected.size(), 32u + 5u + 1u);
+  plan("there.ckpt");
+  const auto honest = start_honest();
+  std::vector<std::string> words = at_the_gateway();
+  words.insert(words.end(), {"--json", "--tensorboard", folder_.at("events")});
+  EXPECT_EQ(lines_of(words), expected);
+  EXPECT_EQ(*core::read_file(training_.file("there.ckpt")),
+            *core::read_file(training_.file("here.ckpt")));
+  EXPECT_FALSE(std::filesystem::is_empty(folder_.at("events")));
+}
+
+TEST_F(Trainings, GoOnFromACheckpointInTheRolloutThatTheyHave) {
+  const char* const how = "steps: 400\noptimiser: {kind: momentum, rate: 0.02}\n";
+  training_.write_plan(how);
+  const std::string expected = local_weights();
+  training_.write_plan(std::string(how) + "checkpoint: {file: kept, every: 4}\n");
+  const auto honest = start_honest();
+  std::string rollout;
+  {
+    Process stopped(at_the_gateway(), folder_.at("stopped.log"));
+    rollout = line_of(stopped, "rollout ");
+    EXPECT_NE(line_of(stopped, "step "), "");
+    stopped.signal(SIGTERM);
+    EXPECT_EQ(stopped.wait(), 1);
+  }
+  EXPECT_TRUE(std::filesystem::exists(training_.file("kept")));
+  int status = -1;
+  const std::string said = run(at_the_gateway(), status);
+  EXPECT_EQ(status, 0) << said;
+  EXPECT_NE(rollout, "");
+  EXPECT_THAT(said, HasSubstr(rollout));
+  EXPECT_THAT(said, HasSubstr("weights  " + expected));
+  EXPECT_THAT(said, HasSubstr("audited  100 of 100 segments"));
+}
+
+TEST_F(Trainings, ThatDivergeSaySoAsLocalOnesDo) {
+  training_.write_plan("steps: 32\noptimiser: {kind: sgd, rate: 1e6}\n");
+  int status = 0;
+  const auto last_error = [&](std::vector<std::string> words) {
+    words.emplace_back("--json");
+    const std::string said = run(words, status);
+    EXPECT_EQ(status, 1) << said;
+    const std::size_t at = said.rfind("\"message\"");
+    return at == std::string::npos ? said : said.substr(at);
+  };
+  const std::string expected = last_error(command());
+  EXPECT_THAT(expected, HasSubstr("try a smaller rate"));
+  const auto honest = start_honest();
+  EXPECT_EQ(last_error(at_the_gateway()), expected);
+  EXPECT_EQ(last_error(at_the_gateway()), expected);
+}
+
+TEST_F(Trainings, GoToThoseWhoAreNamedNow) {
+  const auto honest = start_honest();
+  const auto allowing = [&](const std::string& provider, const std::string& name) {
+    return command({"--gateway", url(), "--token-file", token_file_, "--segment", "4", "--model",
+                    name, "--allow", provider});
+  };
+  {
+    Process nobody(allowing("0x52908400098527886E0F7030069857D2E4169EE7", "one"),
+                   folder_.at("nobody.log"));
+    EXPECT_NE(nobody.read_line(), "");
+    std::string log;
+    while (log.find("waiting: ") == std::string::npos) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      const auto read = core::read_file(folder_.at("nobody.log"));
+      if (read) log = core::as_text(*read);
+    }
+    EXPECT_THAT(log, HasSubstr("allow"));
+  }
+  int status = -1;
+  std::string said = run(allowing(address_, "one"), status);
+  EXPECT_EQ(status, 0) << said;
+  // The same under another name, then with other audits, is another training.
+  said = run(allowing(address_, "two"), status);
+  EXPECT_EQ(status, 0) << said;
+  auto words = allowing(address_, "two");
+  words.insert(words.end(), {"--audit-probability", "1"});
+  said = run(words, status);
+  EXPECT_EQ(status, 0) << said;
+  EXPECT_THAT(said, HasSubstr("audited  8 of 8 segments"));
+  said = run(at_the_gateway(), status);
+  EXPECT_EQ(status, 0) << said;
+  words = command({"--gateway", url(), "--token-file", token_file_, "--segment", "4", "--allow",
+                   address_, "--json"});
+  said = run(words, status);
+  EXPECT_EQ(status, 1) << said;
+  EXPECT_THAT(said, HasSubstr("is public: --allow keeps them from nobody"));
+}
+
 TEST_F(Trainings, GoOnAfterASignalToTheirConsumer) {
   training_.write_plan("steps: 400\noptimiser: {kind: momentum, rate: 0.02}\n");
   const std::string expected = local_weights();
@@ -118,13 +235,22 @@ TEST_F(Trainings, GoOnAfterASignalToTheirConsumer) {
 }
 
 TEST_F(Trainings, SayWhoMayHaveTheData) {
-  int status = 0;
-  const std::string said =
-      run(command({"--gateway", url(), "--token-file", token_file_, "--json", "--public", "--allow",
-                   "0x52908400098527886E0F7030069857D2E4169EE7"}),
-          status);
-  EXPECT_EQ(status, 1);
-  EXPECT_THAT(said, HasSubstr("expected --allow ADDRESS of each provider that may have them"));
+  const auto refusal = [&](std::vector<std::string> more) {
+    more.emplace_back("--json");
+    int status = 0;
+    const std::string said = run(command(more), status);
+    EXPECT_EQ(status, 1);
+    return said;
+  };
+  EXPECT_THAT(refusal({"--public", "--allow", "0x52908400098527886E0F7030069857D2E4169EE7"}),
+              HasSubstr("--public admits everybody, --allow those it names: expected one of them"));
+  for (const std::vector<std::string>& half : {std::vector<std::string>{"--gateway", url()},
+                                               {"--segment", "4"},
+                                               {"--model", "one"},
+                                               {"--audit-probability", "1"}}) {
+    EXPECT_THAT(refusal(half),
+                HasSubstr("expected --allow ADDRESS of each provider that may have them"));
+  }
 }
 
 }  // namespace

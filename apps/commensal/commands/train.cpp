@@ -60,30 +60,35 @@ Result<void> check_at_end(const train::Trainer& trainer, const train::Plan& plan
                     made, plan.checkpoint.string());
 }
 
-Result<void> train_here(train::Trainer& trainer, const train::Plan& plan,
-                        const TrainArguments& options, const std::stop_token& stop) {
+/// To the last step. Error: kCancelled (by a signal; what was made is kept where the plan says).
+Result<RemoteEnd> train_to_end(train::Trainer& trainer, const train::Plan& plan,
+                               const TrainArguments& options) {
+  const StoppingOnSignal stopping;
+  const std::stop_token stop = stopping.token();
   TrainingReport report(trainer, plan, options.json);
   if (!options.tensorboard.empty()) COMMENSAL_TRY(report.write_events_to(options.tensorboard));
-  const auto done = steps_to_end(trainer, plan, report, stop);
+  if (!options.remote.is_asked()) {
+    const auto done = steps_to_end(trainer, plan, report, stop);
+    report.end();
+    COMMENSAL_TRY(done);
+    COMMENSAL_TRY(trainer.save());
+    COMMENSAL_TRY(check_at_end(trainer, plan, false));
+    return RemoteEnd();
+  }
+  const auto end = train_at_gateway(trainer, options.remote, report, stop);
   report.end();
-  COMMENSAL_TRY(done);
-  return trainer.save();
+  if (stop.stop_requested()) COMMENSAL_TRY(check_at_end(trainer, plan, true));
+  if (end) COMMENSAL_TRY(trainer.save());
+  return end;
 }
 
-/// To the last step. Error: kCancelled (by a signal; what was made is kept where the plan says).
-Result<void> train_to_end(train::Trainer& trainer, const train::Plan& plan,
-                          const TrainArguments& options) {
-  const StoppingOnSignal stopping;
-  const bool is_remote = options.remote.is_asked();
-  if (!is_remote) {
-    COMMENSAL_TRY(train_here(trainer, plan, options, stopping.token()));
-    return check_at_end(trainer, plan, is_remote);
-  }
-  const std::stop_token stop = stopping.token();
-  const auto done = train_at_gateway(trainer, options.remote, !options.json, stop);
-  if (stop.stop_requested()) COMMENSAL_TRY(check_at_end(trainer, plan, is_remote));
-  COMMENSAL_TRY(done);
-  return trainer.save();
+/// Whether what was asked for was done. Where it was to be all, the weights are none without.
+bool is_audited(const RemoteEnd& end, const TrainArguments& options) {
+  if (options.remote.audit_probability < 1 || end.audited == end.segments) return true;
+  fmt::print(stderr,
+             "audits have confirmed {} of {} segments, all were asked for: what came is not used\n",
+             end.audited, end.segments);
+  return false;
 }
 
 void print_end(const train::Trainer& trainer, const train::Plan& plan) {
@@ -145,6 +150,7 @@ Result<int> run_training(TrainArguments& options) {
   const auto used = files_of(options.plan, plan);
   COMMENSAL_TRY(check_written("--export", options.exported, used));
   COMMENSAL_TRY(check_written("--svg", options.svg, used));
+  COMMENSAL_TRY(options.remote.check(!options.push.name.empty()));
   hold_signals();
   std::optional<EndingAtOnce> starting(std::in_place);  // there is nothing to keep
   COMMENSAL_ASSIGN(auto trainer, train::Trainer::create(plan, options.backend.session()));
@@ -157,11 +163,14 @@ Result<int> run_training(TrainArguments& options) {
                trainer.weights(), std::min(trainer.done() + 1, plan.steps), plan.steps, plan.batch);
     std::fflush(stdout);
   }
-  COMMENSAL_TRY(train_to_end(trainer, plan, options));
+  COMMENSAL_ASSIGN(const RemoteEnd end, train_to_end(trainer, plan, options));
+  if (!is_audited(end, options)) return 2;
   const EndingAtOnce ending;
   COMMENSAL_ASSIGN(const std::string pushed, keep_results(trainer, plan, options));
   if (!options.json) {
     print_end(trainer, plan);
+    if (options.remote.is_asked())
+      fmt::print("audited  {} of {} segments\n", end.audited, end.segments);
     if (!pushed.empty()) fmt::print("pushed   {}\n", pushed);
     return 0;
   }
@@ -169,6 +178,10 @@ Result<int> run_training(TrainArguments& options) {
                {"loss", trainer.losses()},
                {"weights", core::to_hex(trainer.weights_digest())},
                {"training", core::to_hex(trainer.training())}};
+  if (options.remote.is_asked()) {
+    made["segments"] = end.segments;
+    made["audited"] = end.audited;
+  }
   if (!pushed.empty()) made["pushed"] = pushed;
   fmt::print("{}\n", made.dump());
   return 0;
