@@ -73,12 +73,15 @@ class Remote {
   }
 
   /// Of a training that goes on from a checkpoint: what began before it and is further, or may be.
+  /// Error: kFailedPrecondition (its provider was caught since, and nobody vouches for it).
   Result<std::optional<Rollout>> find_begun() {
     std::optional<Rollout> found;
     if (trainer_.done() == 0) return found;
     COMMENSAL_ASSIGN(const std::string text, client_.get_json("/v1/rollouts"));
     COMMENSAL_ASSIGN(const Json list, parse_answer(text));
     std::int64_t furthest = trainer_.done() - 1;
+    bool is_vouched_for = false;
+    std::optional<crypto::Address> caught;
     for (const Json& one : list.value("rollouts", Json::array())) {
       const std::string key = text_in(one, "key");
       const auto id = core::digest_from_hex(text_in(one, "rollout"));
@@ -87,11 +90,24 @@ class Remote {
       if (began >= trainer_.done() || (trainer_.done() - began) % each_ != 0) continue;
       COMMENSAL_ASSIGN(auto info, client_.rollout(*id));
       const std::int64_t end = began + static_cast<std::int64_t>(info.trusted_steps) * each_;
+      is_vouched_for |= end >= trainer_.done();
+      const std::int64_t made = began + static_cast<std::int64_t>(info.steps_done) * each_;
+      if (info.state == "caught" && end < trainer_.done() && made >= trainer_.done())
+        caught = info.provider;
       if (end <= furthest || (info.is_over() && end <= trainer_.done())) continue;
       furthest = end;
       found = Rollout{std::move(info), began};
     }
+    if (caught && !is_vouched_for) return rests_on(*caught);
     return found;
+  }
+
+  /// A checkpoint cannot be gone back from.
+  tl::unexpected<core::Error> rests_on(const crypto::Address& provider) const {
+    return core::fail(ErrorCode::kFailedPrecondition,
+                      "{} may rest on steps of {}, who was caught: remove it, what audits have "
+                      "confirmed is at the gateway",
+                      trainer_.plan().checkpoint.string(), crypto::to_text(provider));
   }
 
   Result<Rollout> start(int attempt) {
@@ -152,9 +168,7 @@ class Remote {
       } else if (before.step == rollout.began) {
         COMMENSAL_TRY(trainer_.take(before));
       } else {
-        return core::fail(ErrorCode::kFailedPrecondition,
-                          "{} rests on steps of {}, who was caught: remove it",
-                          trainer_.plan().checkpoint.string(), crypto::to_text(info.provider));
+        return rests_on(info.provider);
       }
       report_.go_back(trainer_);
       COMMENSAL_TRY(trainer_.save());
