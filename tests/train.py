@@ -158,6 +158,12 @@ def check_refusals(folder):
     for option in ("--export", "--svg"):
         line = refusal(folder, option, "none/file")
         assert option in line and "expected a file in a folder that is there" in line, line
+        os.makedirs(os.path.join(folder, "place"), exist_ok=True)
+        for there in ("place", "place/"):
+            line = refusal(folder, option, there)
+            assert f"{option} is '{there}', a folder: expected a file" in line, line
+    line = refusal(folder, "--export", "one", "--svg", "one")
+    assert "--svg is 'one', which the training itself uses" in line, line
     line = refusal(folder, settings="steps: 2\ncheckpoint: {file: none/at.ckpt}\n")
     assert "'checkpoint.file'" in line, line
     assert "/proc/none" in refusal(folder, "--tensorboard", "/proc/none")

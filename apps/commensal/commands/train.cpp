@@ -94,7 +94,7 @@ bool is_audited(const RemoteEnd& end, const TrainArguments& options) {
 void print_end(const train::Trainer& trainer, const train::Plan& plan) {
   fmt::print("weights  {}\n", core::to_hex(trainer.weights_digest()));
   if (!plan.checkpoint.empty())
-    fmt::print("kept in  {}, for more steps\n", plan.checkpoint.string());
+    fmt::print("kept in  {}\n", plan.checkpoint.string());
 }
 
 /// What a training reads, or goes on from.
@@ -112,6 +112,10 @@ Result<void> check_written(const char* option, const std::string& file,
   if (file.empty()) return {};
   std::error_code ignored;
   const core::Path folder = core::Path(file).parent_path();
+  if (core::Path(file).filename().empty() || std::filesystem::is_directory(file, ignored)) {
+    return core::fail(ErrorCode::kInvalidArgument, "{} is '{}', a folder: expected a file", option,
+                      file);
+  }
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored)) {
     return core::fail(ErrorCode::kNotFound, "{} is '{}', expected a file in a folder that is there",
                       option, file);
@@ -129,13 +133,17 @@ Result<void> check_written(const char* option, const std::string& file,
   return {};
 }
 
-/// What is left of it: the model, where it is wanted, and a picture.
+/// Beside the model nothing that is worth an error.
+void keep_picture(const train::Trainer& trainer, const train::Plan& plan, const std::string& file) {
+  if (file.empty()) return;
+  const std::string picture = training_curve(trainer, plan);
+  const auto kept = core::save_for_user(file, core::as_bytes(picture));
+  if (!kept) fmt::print(stderr, "commensal train: no picture: {}\n", kept.error().message);
+}
+
+/// The model, where it is wanted.
 Result<std::string> keep_results(const train::Trainer& trainer, const train::Plan& plan,
                                  const TrainArguments& options) {
-  if (!options.svg.empty()) {
-    const std::string picture = training_curve(trainer, plan);
-    COMMENSAL_TRY(core::save_for_user(options.svg, core::as_bytes(picture)));
-  }
   if (options.exported.empty() && options.push.name.empty()) return std::string();
   COMMENSAL_ASSIGN(const auto bytes, trainer.exported());
   if (!options.exported.empty()) COMMENSAL_TRY(core::save_for_user(options.exported, bytes));
@@ -147,8 +155,9 @@ Result<int> run_training(TrainArguments& options) {
   options.push.connection = options.remote.connection = options.connection;
   COMMENSAL_ASSIGN(const train::Plan plan, train::read_plan(options.plan));
   COMMENSAL_TRY(options.backend.check());
-  const auto used = files_of(options.plan, plan);
+  auto used = files_of(options.plan, plan);
   COMMENSAL_TRY(check_written("--export", options.exported, used));
+  if (!options.exported.empty()) used.emplace_back(options.exported);
   COMMENSAL_TRY(check_written("--svg", options.svg, used));
   COMMENSAL_TRY(options.remote.check(!options.push.name.empty()));
   hold_signals();
@@ -166,11 +175,14 @@ Result<int> run_training(TrainArguments& options) {
   COMMENSAL_ASSIGN(const RemoteEnd end, train_to_end(trainer, plan, options));
   if (!is_audited(end, options)) return 2;
   const EndingAtOnce ending;
-  COMMENSAL_ASSIGN(const std::string pushed, keep_results(trainer, plan, options));
   if (!options.json) {
     print_end(trainer, plan);
     if (options.remote.is_asked())
       fmt::print("audited  {} of {} segments\n", end.audited, end.segments);
+  }
+  COMMENSAL_ASSIGN(const std::string pushed, keep_results(trainer, plan, options));
+  keep_picture(trainer, plan, options.svg);
+  if (!options.json) {
     if (!pushed.empty()) fmt::print("pushed   {}\n", pushed);
     return 0;
   }
