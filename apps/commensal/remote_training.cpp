@@ -138,7 +138,7 @@ class Remote {
       }
       if (stop_.stop_requested()) return info;
       if (info.is_over()) break;
-      tell_waiting(info.reason);
+      if (info.state == "running") tell_waiting(info.reason);
       const std::uint64_t seen = info.steps_done;
       const auto ask = [&] { return client_.rollout(info.id, seen, kNewsMs); };
       COMMENSAL_ASSIGN(info, ask_again(kAwayMsMax, ask, stop_));
