@@ -20,8 +20,8 @@ core::Bytes listed_model(std::size_t inputs);
 /// To be refused: too many inputs, names that are too long, data in another's file, and more
 /// weights than are there.
 std::vector<core::Bytes> unkeepable_models();
-/// To be refused when they are read, some hundred bytes each: gradients that take a square matrix of
-/// an axis, constants as large as an image, or twice the nodes for each Gradient more.
+/// To be refused when they are read, some hundred bytes each: gradients that take a square matrix
+/// of an axis, constants as large as an image, or twice the nodes for each Gradient more.
 std::vector<core::Bytes> swelling_models();
 
 }  // namespace commensal::lab::hostile

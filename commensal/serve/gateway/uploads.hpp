@@ -91,8 +91,7 @@ class Uploads {
   /// kResourceExhausted (it failed a moment ago: staging takes seconds of a thread that all share),
   /// reserve's (a model more than its owner may have).
   core::Result<Upload> begin_push(const Account& owner, const std::string& id);
-  /// After how many seconds begin_push() no longer refuses it for a push that has failed; 0: it does
-  /// not.
+  /// In how many seconds begin_push() no longer refuses it for a push that has failed; 0: at once.
   std::int64_t retry_s(const std::string& owner, const std::string& id) const;
   /// Whether the file is what was announced: any thread, long. Errors: kInvalidArgument (another
   /// SHA-256), kDataLoss.

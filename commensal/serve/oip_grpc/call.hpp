@@ -106,7 +106,7 @@ class Call final : public grpc::ServerGenericBidiReactor,
   bool is_reading_ = false;
   bool is_read_ = false;  // to its end
   bool is_writing_ = false;
-  /// Whose it is, once that is known: then no stranger to the hall, and the door has vouched for it.
+  /// Whose it is, once known: then no stranger to the hall, and the door has vouched for it.
   std::string account_;
   bool was_served_ = false;  // an answer was written
   bool is_compressing_ = false;
