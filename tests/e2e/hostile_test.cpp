@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of the answers beside the control, which has as much of a processor, in as much time. Eight seconds
-// on a busy machine are too few to tell a share.
+// Of the answers beside the control, which has as much of a processor, in as much time. Eight
+// seconds on a busy machine are too few to tell a share.
 constexpr double kServedShareMin = 0.8;
 
 /// Eight seconds each (an answer of 100 MB alone is a tenth of five seconds' share), of which some
