@@ -272,7 +272,7 @@ void RemoteTraining::declare(CLI::App& command) {
   command
       .add_option("--segment", each,
                   "At a gateway: steps between two states that are committed to; must divide those "
-                  "that are left (default: so many that hashing costs at most a thousandth)")
+                  "that are left (default: so many that hashing costs about a thousandth)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
   command
       .add_option("--audit-probability", audit_probability,

@@ -279,24 +279,30 @@ TEST(Training, WeightsOf16BitsHaveStatesOf32) {
   }
 }
 
+/// Why there is no step for a weight of a model of x float32[2,3] whose loss is the sum of a value.
+std::string refusal_of_step(graph::testing::GraphMaker& maker, graph::ValueId summed,
+                            graph::ValueId weight) {
+  kernels::Attributes flat;
+  flat.set("keepdims", std::int64_t{0});
+  const auto loss = maker.node("ReduceSum", {summed}, flat);
+  maker.output(loss);
+  StepRequest request;
+  request.inputs = {{tensor::DType::kFloat32, {2, 3}}};
+  request.loss.kind = LossKind::kValue;
+  request.loss.output = maker.graph().name_of(loss);
+  request.weights = {maker.graph().name_of(weight)};
+  request.steps = 3;
+  const auto made = make_step(maker.graph(), request);
+  return made ? "accepted" : made.error().message;
+}
+
 TEST(Training, StepsThatCannotBeMadeAreRefused) {
   const auto message = [](const char* op, kernels::Attributes attributes, int opset) {
     graph::testing::GraphMaker maker;
     const auto x = maker.input({2, 3});
     const auto w = maker.floats({3});
     const auto odd = maker.node(op, {maker.node("Mul", {x, w})}, std::move(attributes), opset);
-    kernels::Attributes flat;
-    flat.set("keepdims", std::int64_t{0});
-    const auto loss = maker.node("ReduceSum", {odd}, flat);
-    maker.output(loss);
-    StepRequest request;
-    request.inputs = {{tensor::DType::kFloat32, {2, 3}}};
-    request.loss.kind = LossKind::kValue;
-    request.loss.output = maker.graph().name_of(loss);
-    request.weights = {maker.graph().name_of(w)};
-    request.steps = 3;
-    const auto made = make_step(maker.graph(), request);
-    return made ? "accepted" : made.error().message;
+    return refusal_of_step(maker, odd, w);
   };
   kernels::Attributes narrow;
   narrow.set("to", std::int64_t{10});
@@ -314,17 +320,7 @@ TEST(Training, WhatDrawsOnTheWayToTheLossIsRefused) {
     const auto beside = is_on_the_way ? drawn : x;
     maker.output(drawn);
     const auto sum = maker.node("Add", {maker.node("Mul", {x, w}), beside});
-    kernels::Attributes flat;
-    flat.set("keepdims", std::int64_t{0});
-    const auto loss = maker.node("ReduceSum", {sum}, flat);
-    maker.output(loss);
-    StepRequest request;
-    request.inputs = {{tensor::DType::kFloat32, {2, 3}}};
-    request.loss.kind = LossKind::kValue;
-    request.loss.output = maker.graph().name_of(loss);
-    request.weights = {maker.graph().name_of(w)};
-    const auto made = make_step(maker.graph(), request);
-    return made ? "accepted" : made.error().message;
+    return refusal_of_step(maker, sum, w);
   };
   for (const char* const op : {"Bernoulli", "RandomNormalLike", "RandomUniformLike"}) {
     EXPECT_THAT(message(op, true), ::testing::HasSubstr("it would draw the same at every step"));
