@@ -20,6 +20,7 @@ pkg_check_modules(secp256k1 REQUIRED IMPORTED_TARGET libsecp256k1)
 pkg_check_modules(cryptopp REQUIRED IMPORTED_TARGET libcrypto++)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
+pkg_check_modules(nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq)
 
 # Asking pkg-config for grpc++ walks a hundred files, many times: plain libraries instead.

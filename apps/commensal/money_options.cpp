@@ -212,7 +212,7 @@ void declare_money(CLI::App& app, gateway::MoneyConfig& money) {
   money.face_value = Amount(100'000);
   money.win_probability = 0.1;
   money.stake_min = Amount(1'000'000);
-  money.escrow = Amount(20'000'000);
+  money.escrow = Amount(200'000'000);
   CLI::Option* const face = add_amount(
       app, "--face-value", money.face_value,
       "What a winning ticket pays its provider; 0: no money at all. Each winner is re-executed");

@@ -21,6 +21,9 @@ inline constexpr std::size_t kGrpcStrangerCallsMax = 256;
 // Calls that are taken back on connections that stay, of one network and of one account: likewise.
 inline constexpr double kGrpcTakenBackAtOnce = 256;
 inline constexpr double kGrpcTakenBackPerSecond = 128;
+// Frames that are no call's, of one connection: pings, settings, priorities, empty data.
+inline constexpr double kGrpcWordsAtOnce = 512;
+inline constexpr double kGrpcWordsPerSecond = 64;
 // Of a connection before a token is seen on it: gRPC reads ahead for each call.
 inline constexpr std::uint64_t kGrpcStrangerBytesMax = 8 << 20;
 // Of one between two calls of an account's: a message of megabytes is read ahead by then.

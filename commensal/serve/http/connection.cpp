@@ -150,7 +150,7 @@ void Connection::begin() {
 
 void Connection::shake_hands() {
   if (timed_out_ || has_left()) return close();
-  asio::ssl::context context(shared_.identity->new_server_context());
+  asio::ssl::context context(shared_.identity->new_server_context(tls::Protocol::kHttp1));
   stream_.secure(context).async_handshake(asio::ssl::stream_base::server,
                                           [self = shared_from_this()](Error error) {
                                             if (error) return self->close();

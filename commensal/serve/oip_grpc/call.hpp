@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/support/server_callback.h>
-
 #include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/base/core/rates.hpp>
+#include <commensal/serve/http2/call_server.hpp>
 #include <commensal/serve/observe/request_tag.hpp>
+#include <commensal/serve/oip_grpc/compression.hpp>
 #include <commensal/serve/oip_grpc/methods.hpp>
-#include <commensal/serve/rpc/generic_server.hpp>
 #include <deque>
 #include <map>
 #include <memory>
@@ -48,58 +46,56 @@ struct Hall {
 };
 
 /// Reads a request once it is known whose it is, has it answered, writes the answer; of a stream
-/// again and again, in their order, a few at a time. gRPC's threads call its reactions (On...); it
-/// holds it until OnDone, whoever answers as long as that takes.
-class Call final : public grpc::ServerGenericBidiReactor,
-                   public std::enable_shared_from_this<Call> {
+/// again and again, in their order, a few at a time. The server's thread calls its reactions
+/// (on_...); whoever answers holds it as long as that takes.
+class Call final : public http2::Call, public std::enable_shared_from_this<Call> {
  public:
-  /// For gRPC, which keeps `context` until OnDone.
-  static Call* begin(const std::shared_ptr<Hall>& hall,
-                     grpc::GenericCallbackServerContext* context);
-  Call(std::shared_ptr<Hall> hall, grpc::GenericCallbackServerContext* context);
+  static http2::Begun begin(const std::shared_ptr<Hall>& hall, http2::Head head, http2::Line line);
+  Call(std::shared_ptr<Hall> hall, const http2::Head& head, http2::Line line);
 
   /// A stream ends once what it has asked is answered.
   void leave();
   /// Ends it where its client has been waited for too long.
   void look(std::int64_t now_ns);
 
-  void OnReadDone(bool ok) override;
-  void OnWriteDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override;
+  bool on_coming(std::int64_t come, std::int64_t bytes) override;
+  void on_message(std::optional<http2::Message> message) override;
+  void on_written() override;
+  void on_end(http2::End how) override;
 
  private:
   /// A request and its answer.
   struct Turn {
     std::shared_ptr<oip::Asker> asker;
-    std::optional<core::Result<grpc::ByteBuffer>> answer = {};
+    bool is_compressed = false;  // it came so, and is answered so
+    std::optional<core::Result<http2::Message>> answer = {};
   };
   using TurnPtr = std::shared_ptr<Turn>;
 
   void admit();
   void on_admitted(const TurnPtr& turn, const core::Result<void>& admitted);
-  void receive(const TurnPtr& turn, grpc::ByteBuffer message);
-  void run(const TurnPtr& turn, grpc::ByteBuffer message, bool is_compressed);
-  void answer(const TurnPtr& turn, core::Result<grpc::ByteBuffer> answer);
+  void receive(const TurnPtr& turn, http2::Message message);
+  void run(const TurnPtr& turn, http2::Message message);
+  void answer(const TurnPtr& turn, core::Result<http2::Message> answer);
+  void give(const TurnPtr& turn, core::Result<http2::Message> answer);
   void refuse(const core::Error& error);
   bool is_known_locked() const { return !account_.empty(); }
   void read_locked();
   void pump_locked();
-  void finish_locked(const grpc::Status& status);
+  void finish_locked(const http2::Status& status);
   bool take_next_locked();
 
   const std::shared_ptr<Hall> hall_;
-  grpc::GenericCallbackServerContext* const context_;  // valid while not finished_
+  const http2::Line line_;
   const rpc::Peer from_;
   const Method* const method_;
-  std::string authorization_;
+  const Compression compression_;
+  const std::string authorization_;
   const observe::RequestTag tag_;  // of all its requests
   std::stop_source left_;
 
-  std::mutex mutex_;  // guards the rest
-  std::shared_ptr<Call> self_;
+  std::mutex mutex_;           // guards the rest
   TurnPtr next_;               // admitted, its request is being read
-  grpc::ByteBuffer incoming_;  // gRPC's, while it is read
   std::deque<TurnPtr> turns_;  // read, not yet answered
   std::size_t requests_ = 0;   // begun
   bool is_admitting_ = true;
@@ -108,13 +104,12 @@ class Call final : public grpc::ServerGenericBidiReactor,
   bool is_writing_ = false;
   /// Whose it is, once known: then no stranger to the hall, and the door has vouched for it.
   std::string account_;
-  bool was_served_ = false;  // an answer was written
-  bool is_compressing_ = false;
-  std::optional<grpc::Status> end_;
-  grpc::StatusCode code_ = grpc::StatusCode::CANCELLED;  // that gRPC was told
-  bool is_cancelling_ = false;                           // `context_` is in use: Finish waits
-  bool is_finished_ = false;                             // gRPC is called no more
-  std::int64_t client_since_ns_ = 0;                     // it is the client's turn; 0: it is not
+  bool shows_token_ = false;  // else everybody may be that account
+  bool was_served_ = false;   // an answer was written
+  std::optional<http2::Status> end_;
+  int code_ = http2::kCancelled;      // that its client was told
+  bool is_finished_ = false;          // nothing more is said
+  std::int64_t client_since_ns_ = 0;  // it is the client's turn; 0: it is not
   std::int64_t client_ns_max_ = 0;
 };
 

@@ -4,8 +4,8 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/memory_budget.hpp>
 #include <commensal/compute/tensor/elements.hpp>
+#include <commensal/serve/oip_grpc/compression.hpp>
 #include <commensal/serve/oip_grpc/encoding.hpp>
-#include <commensal/serve/oip_grpc/inflate.hpp>
 #include <commensal/serve/oip_grpc/messages.hpp>
 
 namespace {
@@ -33,8 +33,8 @@ void check_written(const oip::InferBody& body) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const bool is_silent = (google::protobuf::SetLogHandler(nullptr), true);
   if (size == 0 || !is_silent) return 0;
-  const grpc::Slice slice(data + 1, size - 1);
-  grpc::ByteBuffer message(&slice, 1);
+  http2::Message message;
+  message.pieces.emplace_back(reinterpret_cast<const char*>(data + 1), size - 1);
   if (data[0] % 2 == 1) {
     core::MemoryBudget::Lease nobodys;
     auto whole = oip_grpc::inflated(message, kBytesMax, nobodys);

@@ -130,7 +130,7 @@ Json of_log(Json settings) {
 }
 
 template <class Response>
-Result<grpc::ByteBuffer> encode_json(const std::string& text, Json (*shape)(Json)) {
+Result<http2::Message> encode_json(const std::string& text, Json (*shape)(Json)) {
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;
   Response response;
@@ -193,7 +193,7 @@ void ask_page(const std::shared_ptr<Pages>& pages) {
 /// What is not ready is no error here.
 template <class Message, class Response, oip::Method kMethod>
 void say_ready(Request request, Reply reply, Result<Question> (*question)(const Message&)) {
-  Reply answer = [reply = std::move(reply)](Result<grpc::ByteBuffer> made) {
+  Reply answer = [reply = std::move(reply)](Result<http2::Message> made) {
     const bool is_not = !made && (made.error().code == ErrorCode::kUnavailable ||
                                   made.error().code == ErrorCode::kNotFound);
     reply(is_not ? encode(Response()) : std::move(made));

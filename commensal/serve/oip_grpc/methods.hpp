@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <grpcpp/support/byte_buffer.h>
-
 #include <commensal/base/core/result.hpp>
+#include <commensal/serve/http2/call.hpp>
 #include <commensal/serve/oip/admission.hpp>
 #include <commensal/serve/oip/services.hpp>
 #include <functional>
@@ -16,13 +15,13 @@
 namespace commensal::oip_grpc {
 
 /// Called once, on any thread.
-using Reply = std::function<void(core::Result<grpc::ByteBuffer>)>;
+using Reply = std::function<void(core::Result<http2::Message>)>;
 
 /// One request under way; its asker's `left` is asked to stop where nobody waits for the answer.
 struct Request {
   const oip::Services& services;
   std::shared_ptr<oip::Asker> asker;
-  grpc::ByteBuffer message;
+  http2::Message message;
 };
 
 struct Method {

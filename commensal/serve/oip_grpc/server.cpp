@@ -14,33 +14,15 @@ namespace {
 constexpr std::int64_t kLookMs = 10'000;  // at clients that are waited for
 
 /// Connections as over HTTP: so many, those that nobody speaks on end, nobody's make room first.
-constexpr rpc::PeerTerms kTerms{
-    .shows_certificate = false,
-    .calls_max = limits::kGrpcCallsMax,
-    .idle_ms = limits::kHttpIdleWaitMs,
-    .message_bytes_max = limits::kHttpBodyBytesMax,
-    .quota_bytes = static_cast<std::size_t>(limits::kHttpBodiesBytesMax),
-    .is_inflated = false,
-};
+constexpr http2::Terms kTerms{.calls_max = limits::kGrpcCallsMax,
+                              .idle_ms = limits::kHttpIdleWaitMs};
 constexpr rpc::DoorBounds kBounds{
-    .stranger_ms = 2 * limits::kHttpIdleWaitMs,  // gRPC says goodbye before
+    .stranger_ms = 2 * limits::kHttpIdleWaitMs,  // it says goodbye before
     .strangers_max = limits::kConnectionsMax,
     .connections_max = limits::kConnectionsMax,
     .stranger_bytes_max = limits::kGrpcStrangerBytesMax,
     .known_bytes_max = limits::kGrpcKnownBytesMax,
     .whom = "consumers (gRPC)",
-};
-
-class Service final : public grpc::CallbackGenericService {
- public:
-  explicit Service(std::shared_ptr<Hall> hall) : hall_(std::move(hall)) {}
-  grpc::ServerGenericBidiReactor* CreateReactor(
-      grpc::GenericCallbackServerContext* context) override {
-    return Call::begin(hall_, context);
-  }
-
- private:
-  const std::shared_ptr<Hall> hall_;
 };
 
 std::vector<std::shared_ptr<Call>> calls_of(Hall& hall) {
@@ -66,25 +48,24 @@ void look_later(const std::shared_ptr<Hall>& hall) {
 }  // namespace
 
 struct GrpcInferenceServer::State {
-  State(const oip::Services& services, std::unique_ptr<rpc::GenericServer> opened)
-      : server(std::move(opened)),
-        hall(new Hall{.services = services, .door = server->door()}),
-        service(hall) {}
+  State(const oip::Services& services, std::unique_ptr<http2::CallServer> opened)
+      : server(std::move(opened)), hall(new Hall{.services = services, .door = server->door()}) {}
 
-  const std::unique_ptr<rpc::GenericServer> server;
+  const std::unique_ptr<http2::CallServer> server;
   const std::shared_ptr<Hall> hall;
-  Service service;
 };
 
 core::Result<std::unique_ptr<GrpcInferenceServer>> GrpcInferenceServer::start(
     const oip::Services& services, const std::string& address,
     std::shared_ptr<const tls::Identity> identity, const core::Listener* listening) {
-  COMMENSAL_ASSIGN(auto server, rpc::GenericServer::open(address, std::move(identity), kTerms,
-                                                         kBounds, listening));
+  COMMENSAL_ASSIGN(auto server, http2::CallServer::open(address, std::move(identity), kTerms,
+                                                        kBounds, listening));
   // It would write a line for each text of a client that is no UTF-8, as often as one likes.
   google::protobuf::SetLogHandler(nullptr);
   auto state = std::make_unique<State>(services, std::move(server));
-  state->server->begin(state->service);
+  state->server->begin([hall = state->hall](http2::Head head, http2::Line line) {
+    return Call::begin(hall, std::move(head), std::move(line));
+  });
   look_later(state->hall);
   return std::unique_ptr<GrpcInferenceServer>(new GrpcInferenceServer(std::move(state)));
 }

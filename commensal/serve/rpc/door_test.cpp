@@ -7,7 +7,7 @@
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/crypto/proxy_header.hpp>
 #include <commensal/serve/rpc/door.hpp>
-#include <commensal/serve/rpc/generic_server.hpp>
+#include <commensal/serve/rpc/peer.hpp>
 #include <mutex>
 #include <string>
 #include <thread>

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <commensal/serve/rpc/door.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
+#include <commensal/serve/rpc/peer.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <fstream>
 #include <memory>

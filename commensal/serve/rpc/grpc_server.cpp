@@ -7,6 +7,7 @@
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/rpc/grpc_server_stream.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
+#include <commensal/serve/rpc/peer.hpp>
 #include <utility>
 
 namespace commensal::rpc {

@@ -12,6 +12,7 @@
 #include <commensal/serve/rpc/grpc_downloads.hpp>
 #include <commensal/serve/rpc/grpc_outbox.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
+#include <commensal/serve/rpc/peer.hpp>
 #include <commensal/serve/rpc/stream.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <memory>

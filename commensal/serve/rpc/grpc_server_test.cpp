@@ -14,6 +14,7 @@
 #include <commensal/serve/rpc/grpc_pieces.hpp>
 #include <commensal/serve/rpc/grpc_server.hpp>
 #include <commensal/serve/rpc/grpc_transport.hpp>
+#include <commensal/serve/rpc/peer.hpp>
 #include <commensal/serve/rpc/testing/grpc_server_fixture.hpp>
 #include <fstream>
 #include <functional>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/protocol/encoding.hpp>
-#include <commensal/serve/rpc/generic_server.hpp>
+#include <commensal/serve/rpc/peer.hpp>
 #include <commensal/serve/rpc/grpc_status.hpp>
 
 namespace commensal::rpc {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <arpa/inet.h>
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
 #include <grpc/support/log.h>
@@ -38,8 +37,9 @@ constexpr Argument kServer[] = {
     {GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, limits::kStrangerBytesMax},
     // Connections that say nothing end, before and after their handshakes.
     {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(limits::kHelloWaitMs)},
+    {GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(limits::kHelloWaitMs)},
+    {GRPC_ARG_MAX_CONCURRENT_STREAMS, 1},
 };
-constexpr const char* kInflates = GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION;
 constexpr Argument kClient[] = {
     {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, limits::kRpcWireBytesMax},
     {GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, limits::kRpcWireBytesMax},
@@ -59,13 +59,11 @@ void silence_grpc() {
 /// only.
 class ReloadingCredentials final : public grpc::ServerCredentials {
  public:
-  ReloadingCredentials(std::shared_ptr<const tls::Identity> identity, bool asks_for_another)
+  explicit ReloadingCredentials(std::shared_ptr<const tls::Identity> identity)
       : identity_(std::move(identity)),
         credentials_(grpc_ssl_server_credentials_create_with_options(
             grpc_ssl_server_credentials_create_options_using_config_fetcher(
-                asks_for_another ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY
-                                 : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE,
-                fetch, this))) {}
+                GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY, fetch, this))) {}
   ReloadingCredentials(const ReloadingCredentials&) = delete;
   ReloadingCredentials& operator=(const ReloadingCredentials&) = delete;
   ~ReloadingCredentials() override { grpc_server_credentials_release(credentials_); }
@@ -120,22 +118,18 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
 }
 
 Admission configure_server(grpc::ServerBuilder& builder,
-                           std::shared_ptr<const tls::Identity> identity, const PeerTerms& terms) {
+                           std::shared_ptr<const tls::Identity> identity) {
   silence_grpc();
   for (const Argument& argument : kBoth) builder.AddChannelArgument(argument.name, argument.value);
   for (const Argument& argument : kServer) {
     builder.AddChannelArgument(argument.name, argument.value);
   }
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, terms.calls_max);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(terms.idle_ms));
-  if (!terms.is_inflated) builder.AddChannelArgument(kInflates, 0);
-  builder.SetMaxReceiveMessageSize(static_cast<int>(terms.message_bytes_max));
-  builder.SetMaxSendMessageSize(static_cast<int>(terms.message_bytes_max));
-  builder.SetResourceQuota(grpc::ResourceQuota().Resize(terms.quota_bytes));
+  builder.SetMaxReceiveMessageSize(limits::kRpcWireBytesMax);
+  builder.SetMaxSendMessageSize(limits::kRpcWireBytesMax);
+  builder.SetResourceQuota(grpc::ResourceQuota().Resize(limits::kRpcQuotaBytes));
   std::shared_ptr<grpc::ServerCredentials> credentials = grpc::InsecureServerCredentials();
   if (identity) {
-    credentials =
-        std::make_shared<ReloadingCredentials>(std::move(identity), terms.shows_certificate);
+    credentials = std::make_shared<ReloadingCredentials>(std::move(identity));
   }
   auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
@@ -155,29 +149,6 @@ core::Digest peer_key_hash(const grpc::AuthContext& context) {
   const auto shown = context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
   if (shown.empty()) return {};
   return tls::key_hash({shown[0].data(), shown[0].size()}).value_or(core::Digest());
-}
-
-Peer peer_of(const std::string& name) {
-  const std::size_t scheme = name.find(':');
-  const std::size_t colon = name.rfind(':');
-  if (colon <= scheme) return {name, name};
-  std::string host = name.substr(scheme + 1, colon - scheme - 1);
-  if (host.starts_with("%5B")) host = host.substr(3);
-  host = host.substr(host.starts_with('[') ? 1 : 0);
-  host = host.substr(0, host.find_first_of("]%"));
-  const std::string port = name.substr(colon + 1);
-  sockaddr_storage address{};
-  if (!core::read_address(host, port, address)) return {host, name};
-  const auto* const at = reinterpret_cast<const sockaddr*>(&address);
-  return {core::network_of(at), core::connection_of(at), tls::is_loopback(host)};
-}
-
-Peer peer_of(const std::string& name, const Door& door) {
-  Peer made = peer_of(name);
-  Door::Origin origin = door.origin_of(made.connection);
-  made.network = std::move(origin.network);
-  made.is_local = made.is_local && origin.way == Door::Origin::Way::kDirect;
-  return made;
 }
 
 }  // namespace commensal::rpc

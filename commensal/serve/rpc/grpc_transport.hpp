@@ -5,7 +5,8 @@
 #include <grpcpp/security/auth_context.h>
 #include <grpcpp/server_builder.h>
 
-#include <commensal/serve/rpc/generic_server.hpp>
+#include <commensal/base/core/bytes.hpp>
+#include <commensal/serve/rpc/door.hpp>
 #include <commensal/serve/tls/certificate.hpp>
 #include <memory>
 #include <string>
@@ -33,8 +34,7 @@ struct Admission {
 };
 /// Each new connection is shown the certificate that is the identity's then.
 Admission configure_server(grpc::ServerBuilder& builder,
-                           std::shared_ptr<const tls::Identity> identity,
-                           const PeerTerms& terms = {});
+                           std::shared_ptr<const tls::Identity> identity);
 /// Whom the door admits is the server's from now on, until its stop().
 void admit_through(Door& door, const Admission& admission);
 

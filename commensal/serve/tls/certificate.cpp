@@ -98,13 +98,25 @@ bool fill(X509* certificate, EVP_PKEY* key, const std::string& names, std::int64
          X509_sign(certificate, key, EVP_sha256()) > 0;
 }
 
-Result<std::shared_ptr<ssl_ctx_st>> server_context(const Pem& pem) {
+int choose_http2(SSL* /*connection*/, const unsigned char** chosen, unsigned char* size,
+                 const unsigned char* offered, unsigned int offered_size, void* /*unused*/) {
+  constexpr unsigned char kWanted[] = {2, 'h', '2'};
+  auto** const out = const_cast<unsigned char**>(chosen);
+  return SSL_select_next_proto(out, size, kWanted, sizeof kWanted, offered, offered_size) ==
+                 OPENSSL_NPN_NEGOTIATED
+             ? SSL_TLSEXT_ERR_OK
+             : SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+Result<std::shared_ptr<ssl_ctx_st>> server_context(const Pem& pem, Protocol protocol) {
   const auto refuse = [](std::string_view why) {
     return fail(ErrorCode::kInvalidArgument, "{}", why);
   };
   const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   core::check(context != nullptr, "OpenSSL makes contexts");
-  SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
+  const bool is_http2 = protocol == Protocol::kHttp2;
+  SSL_CTX_set_min_proto_version(context.get(), is_http2 ? TLS1_2_VERSION : TLS1_3_VERSION);
+  if (is_http2) SSL_CTX_set_alpn_select_cb(context.get(), choose_http2, nullptr);
   SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
   // Nobody resumes, and nothing is written that nobody waits for.
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
@@ -216,23 +228,26 @@ Result<bool> Identity::reload() {
   const auto before = current();
   if (before && before->pem.certificate == read.pem.certificate && before->pem.key == read.pem.key)
     return false;
-  auto context = server_context(read.pem);
-  if (!context) {
-    return tl::unexpected(core::in_context(
-        fmt::format("'{}' and '{}'", certificate_file_.string(), key_file_.string()),
-        context.error()));
+  for (const Protocol protocol : {Protocol::kHttp1, Protocol::kHttp2}) {
+    auto context = server_context(read.pem, protocol);
+    if (!context) {
+      return tl::unexpected(core::in_context(
+          fmt::format("'{}' and '{}'", certificate_file_.string(), key_file_.string()),
+          context.error()));
+    }
+    read.contexts[static_cast<std::size_t>(protocol)] = *std::move(context);
   }
-  read.context = *std::move(context);
   COMMENSAL_ASSIGN(read.key_hash, key_hash(read.pem.certificate));
   const std::lock_guard lock(mutex_);
   current_ = std::make_shared<const Certificate>(std::move(read));
   return true;
 }
 
-ssl_ctx_st* Identity::new_server_context() const {
+ssl_ctx_st* Identity::new_server_context(Protocol protocol) const {
   const auto now = current();
-  SSL_CTX_up_ref(now->context.get());
-  return now->context.get();
+  ssl_ctx_st* const context = now->contexts[static_cast<std::size_t>(protocol)].get();
+  SSL_CTX_up_ref(context);
+  return context;
 }
 
 }  // namespace commensal::tls

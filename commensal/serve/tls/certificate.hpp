@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <commensal/base/core/file.hpp>
 #include <memory>
 #include <mutex>
@@ -37,11 +38,17 @@ bool is_loopback(std::string_view host);
 enum class Encryption : std::uint8_t { kBeyondLoopback, kAlways, kNever };
 bool is_encrypted(Encryption encryption, std::string_view host);
 
+/// What is spoken over TLS.
+enum class Protocol : std::uint8_t {
+  kHttp1,  // TLS 1.3
+  kHttp2,  // 1.2 at least; said by ALPN (RFC 7301)
+};
+
 /// A certificate with its key: unchanging.
 struct Certificate {
   Pem pem;
   core::Digest key_hash{};
-  std::shared_ptr<ssl_ctx_st> context;  // of a server that shows it; TLS 1.3
+  std::array<std::shared_ptr<ssl_ctx_st>, 2> contexts;  // of servers that show it, by Protocol
 };
 
 /// The certificate that an end shows, kept in two files and read anew when they change.
@@ -63,7 +70,7 @@ class Identity {
   /// those of open(); the one before stays, as while only one of the two files has been replaced.
   core::Result<bool> reload();
   /// Of the current one, for a library that frees it.
-  ssl_ctx_st* new_server_context() const;
+  ssl_ctx_st* new_server_context(Protocol protocol) const;
 
  private:
   Identity(core::Path certificate, core::Path key)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <grpcpp/support/proto_buffer_reader.h>
 #include <zlib.h>
 
-#include <commensal/serve/oip_grpc/inflate.hpp>
+#include <commensal/serve/oip_grpc/compression.hpp>
 #include <vector>
 
 namespace commensal::oip_grpc {
@@ -12,14 +11,9 @@ namespace {
 using core::ErrorCode;
 
 constexpr std::size_t kPiece = 256 << 10;
-constexpr int kEitherFormat = 15 + 32;  // of zlib and of gzip, whichever begins there
-
-/// gRPC tells C only how a message is compressed.
-class Encoding final : public grpc::ProtoBufferReader {
- public:
-  using ProtoBufferReader::ProtoBufferReader;
-  grpc_compression_algorithm algorithm() { return reader()->buffer_in->data.raw.compression; }
-};
+constexpr int kZlibFormat = 15, kGzipFormat = 15 + 16;
+constexpr int kEitherFormat = 15 + 32;  // of both, whichever begins there
+constexpr int kMemoryLevel = 8;         // zlib's default
 
 class Inflater {
  public:
@@ -30,8 +24,8 @@ class Inflater {
 
   /// Hands what becomes of `part` to `take`, piece by piece.
   template <class Take>
-  core::Result<void> add(const grpc::Slice& part, Take take) {
-    stream_.next_in = const_cast<Bytef*>(part.begin());
+  core::Result<void> add(const std::string& part, Take take) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(part.data()));
     stream_.avail_in = static_cast<uInt>(part.size());
     while (is_ready_ && !is_over_ && (stream_.avail_in > 0 || is_full_)) {
       stream_.next_out = piece_.data();
@@ -61,31 +55,56 @@ class Inflater {
 
 }  // namespace
 
-grpc_compression_algorithm compression_of(grpc::ByteBuffer& message) {
-  return message.Valid() ? Encoding(&message).algorithm() : GRPC_COMPRESS_NONE;
+Compression compression_of(std::string_view encoding) {
+  if (encoding == "gzip") return Compression::kGzip;
+  return encoding == "deflate" ? Compression::kDeflate : Compression::kNone;
 }
 
-core::Result<grpc::ByteBuffer> inflated(const grpc::ByteBuffer& message, std::int64_t bytes_max,
-                                        core::MemoryBudget::Lease& memory) {
-  std::vector<grpc::Slice> parts, pieces;
-  if (!message.Dump(&parts).ok())
-    return core::fail(ErrorCode::kInternal, "the message cannot be read");
+core::Result<http2::Message> inflated(const http2::Message& message, std::int64_t bytes_max,
+                                      core::MemoryBudget::Lease& memory) {
+  http2::Message made;
   Inflater inflater;
   std::int64_t bytes = 0;
   const std::int64_t held = memory.bytes();
-  for (const grpc::Slice& part : parts) {
+  for (const std::string& part : message.pieces) {
     COMMENSAL_TRY(inflater.add(part, [&](const Bytef* at, std::size_t size) -> core::Result<void> {
       bytes += static_cast<std::int64_t>(size);
       if (bytes > bytes_max)
         return core::fail(ErrorCode::kResourceExhausted,
                           "the message has more than {} bytes, decompressed", bytes_max);
       COMMENSAL_TRY(memory.set(held + bytes));
-      if (size > 0) pieces.emplace_back(at, size);
+      if (size > 0) made.pieces.emplace_back(reinterpret_cast<const char*>(at), size);
       return {};
     }));
   }
   COMMENSAL_TRY(inflater.end());
-  return grpc::ByteBuffer(pieces.data(), pieces.size());
+  return made;
+}
+
+http2::Message deflated(http2::Message message, Compression how) {
+  if (how == Compression::kNone) return message;
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                   how == Compression::kGzip ? kGzipFormat : kZlibFormat, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK)
+    return message;
+  http2::Message made{.pieces = {}, .is_compressed = true};
+  std::string room(kPiece, '\0');
+  for (std::size_t i = 0; i < message.pieces.size(); ++i) {
+    const std::string& piece = message.pieces[i];
+    const int flush = i + 1 == message.pieces.size() ? Z_FINISH : Z_NO_FLUSH;
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
+    stream.avail_in = static_cast<uInt>(piece.size());
+    do {
+      stream.next_out = reinterpret_cast<Bytef*>(room.data());
+      stream.avail_out = static_cast<uInt>(room.size());
+      deflate(&stream, flush);
+      if (stream.avail_out < room.size())
+        made.pieces.push_back(room.substr(0, room.size() - stream.avail_out));
+    } while (stream.avail_out == 0);
+  }
+  deflateEnd(&stream);
+  return made.bytes() < message.bytes() ? made : message;
 }
 
 }  // namespace commensal::oip_grpc
