@@ -49,8 +49,8 @@ TEST_F(Defaults, HonestWorkEarnsATicketAndACheatLosesItsStake) {
   start_gateway();
   EXPECT_THAT(log_of("gateway"), HasSubstr("note: test money, which nobody has paid for: a new "
                                            "account gets 120000000 of credit (10000 requests)"));
-  EXPECT_EQ(balance("@gateway", "escrow"), "20000000");
-  EXPECT_EQ(balance("@gateway", "penalty_escrow"), "40000000");
+  EXPECT_EQ(balance("@gateway", "escrow"), "200000000");
+  EXPECT_EQ(balance("@gateway", "penalty_escrow"), "400000000");
   const auto one = start_provider("one");
   const std::string honest = address_;
   const std::string alice = folder_.at("alice.token");

@@ -232,9 +232,9 @@ void Session::feed(Stream& stream, std::string_view data) {
         break;
     }
   }
-  if (stream.is_deaf) data = {};
-  stream.waiting.append(data);
   const std::size_t done = whole - data.size();
+  if (stream.is_deaf) return;  // no more comes than is on its way
+  stream.waiting.append(data);
   if (done > 0) nghttp2_session_consume_stream(session_, stream.id, done);
 }
 

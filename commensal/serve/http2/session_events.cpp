@@ -212,12 +212,6 @@ void Session::answer(Stream& stream) {
   head.add("grpc-accept-encoding", "identity,deflate,gzip");
   if (!stream.head.encoding.empty()) head.add("grpc-encoding", stream.head.encoding);
   head.add(stream.lines);
-  if (stream.status && stream.outgoing.bytes() == 0) {
-    const Lines said = trailers_of(*stream.status);
-    head.add(said);
-    nghttp2_submit_response(session_, stream.id, head.data(), head.size(), nullptr);
-    return;
-  }
   nghttp2_data_provider content{{}, Events::give};
   nghttp2_submit_response(session_, stream.id, head.data(), head.size(), &content);
 }

@@ -16,7 +16,7 @@ enum class Auth : std::uint8_t {
   kOptional,  // a token, if there is one, shows more
   kAccount,   // or, where the operator has named one for them, who shows no token
   kToken,     // an account's token
-  kAuditor,  // or an operator
+  kAuditor,   // or an operator
   kOperator,
 };
 
@@ -25,9 +25,10 @@ struct Asker {
   gateway::Account account;  // of the token; nameless without one
   gateway::Token token;      // that was shown; without a label, if none was
   bool has_account = false;
-  bool is_local = false;  // the client is on this host
-  std::string network;    // whose connection it is, while no account has spoken on it; else ""
-  std::string line;       // of Turns: the account's, of the token or whose connection it is
+  bool was_refused = false;  // what it asked, though the answer says so in its own words
+  bool is_local = false;     // the client is on this host
+  std::string network;       // whose connection it is, while no account has spoken on it; else ""
+  std::string line;          // of Turns: the account's, of the token or whose connection it is
   core::MemoryBudget::Lease memory;  // for the request, what is made of it, and the answer
   std::stop_source left;             // the client has: asked to stop while it is answered
   observe::RequestTag tag;           // what the request is called

@@ -13,11 +13,11 @@ namespace commensal::oip {
 
 /// "" and 0 where the method or the question has none of it.
 struct Question {
-  std::string model;          // as asked: "owner/model", or an alias
+  std::string model = {};     // as asked: "owner/model", or an alias
   std::uint32_t version = 0;  // 0: the newest
-  std::string region;         // of shared memory
-  std::string body;           // JSON, as REST has it
-  std::string after;          // of lists: what was told
+  std::string region = {};    // of shared memory
+  std::string body = {};      // JSON, as REST has it
+  std::string after = {};     // of lists: what was told
 };
 /// JSON, as REST has it; "": nothing is said.
 using Answer = std::function<void(core::Result<std::string>)>;

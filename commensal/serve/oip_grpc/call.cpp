@@ -36,9 +36,9 @@ std::int64_t writing_ns_max(std::int64_t bytes) {
 
 }  // namespace
 
-bool Hall::refuse(const std::string& network) {
+bool Hall::refuse(const std::string& whom) {
   const std::lock_guard lock(mutex);
-  return refused.take(network, services.clock.monotonic_ns());
+  return refused.take(whom, services.clock.monotonic_ns());
 }
 
 bool Hall::take_back(const std::string& network, const std::string& account) {
@@ -165,7 +165,7 @@ bool Call::on_coming(std::int64_t come, std::int64_t bytes) {
     client_since_ns_ = 0;
     turns_.push_back(std::exchange(next_, nullptr));
   }
-  give(turn, tl::unexpected(held.error()));
+  answer(turn, tl::unexpected(held.error()));
   return false;
 }
 
@@ -226,6 +226,17 @@ void Call::answer(const TurnPtr& turn, core::Result<http2::Message> answer) {
     hall_->services.serving.strangers.answer("@" + from_.network,
                                              static_cast<std::size_t>(answer->bytes()),
                                              hall_->services.clock.monotonic_ns());
+  const oip::Asker& asker = *turn->asker;
+  const bool is_refusal = asker.has_account && (!answer || asker.was_refused);
+  // Without a token everybody may be the account.
+  const std::string whom = asker.token.label.empty() ? "@" + from_.network : asker.account.name;
+  if (is_refusal && !hall_->refuse(whom)) {
+    std::ignore = turn->asker->memory.set(0);
+    const auto later = std::make_shared<core::Result<http2::Message>>(std::move(answer));
+    return hall_->services.loop.after(
+        limits::kGrpcRefusalPauseMs,
+        [self = shared_from_this(), turn, later] { self->give(turn, std::move(*later)); });
+  }
   if (!answer || !turn->is_compressed) return give(turn, std::move(answer));
   const auto plain = std::make_shared<http2::Message>(*std::move(answer));
   hall_->services.heavy->post(turn->asker->line, [self = shared_from_this(), turn, plain] {
@@ -252,7 +263,7 @@ void Call::refuse(const core::Error& error) {
   }
   const std::int64_t now_ns = hall_->services.clock.monotonic_ns();
   if (is_known || hall_->services.serving.strangers.ask("@" + from_.network, now_ns)) return;
-  if (!hall_->refuse(from_.network)) hall_->door->cut_off(from_.connection);
+  if (!hall_->refuse("@" + from_.network)) hall_->door->cut_off(from_.connection);
 }
 
 void Call::finish_locked(const http2::Status& status) {

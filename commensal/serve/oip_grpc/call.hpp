@@ -28,15 +28,16 @@ struct Hall {
   std::map<std::string, std::size_t> strangers = {};  // calls of nobody's yet, by network
   bool is_stopped = false;
   core::Rates<std::string> refused{
-      // networks
+      // networks ("@...") and accounts
       limits::kGrpcRefusedPerSecond, limits::kGrpcRefusedAtOnce / limits::kGrpcRefusedPerSecond};
   core::Rates<std::string> taken_back{
       // networks ("@...") and accounts
       limits::kGrpcTakenBackPerSecond,
       limits::kGrpcTakenBackAtOnce / limits::kGrpcTakenBackPerSecond};
 
-  /// One more call of this network's strangers is refused as too many. Whether that may be.
-  bool refuse(const std::string& network);
+  /// One more call of this network's ("@...") strangers, or of an account, is refused. Whether that
+  /// may be.
+  bool refuse(const std::string& whom);
   /// One more call is taken back, of an account's unless that is "". Whether that may be.
   bool take_back(const std::string& network, const std::string& account);
   /// One more call is nobody's yet. Whether that may be.

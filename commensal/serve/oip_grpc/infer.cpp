@@ -140,8 +140,10 @@ void stream_infer(Request request, Reply reply) {
   const auto wanted = parameters.find(std::string(kFinalWanted));
   const bool is_final = wanted != parameters.end() && wanted->second.bool_param();
   begin(request, *message,
-        [id = (*message)->id(), is_final, reply](Result<ModelInferResponse> response) {
+        [id = (*message)->id(), is_final, asker = request.asker,
+         reply](Result<ModelInferResponse> response) {
           ModelStreamInferResponse answer;
+          asker->was_refused = !response;
           if (response) {
             *answer.mutable_infer_response() = *std::move(response);
           } else {

@@ -100,7 +100,7 @@ bool fill(X509* certificate, EVP_PKEY* key, const std::string& names, std::int64
 
 int choose_http2(SSL* /*connection*/, const unsigned char** chosen, unsigned char* size,
                  const unsigned char* offered, unsigned int offered_size, void* /*unused*/) {
-  constexpr unsigned char kWanted[] = {2, 'h', '2'};
+  static constexpr unsigned char kWanted[] = {2, 'h', '2'};  // what is chosen points there
   auto** const out = const_cast<unsigned char**>(chosen);
   return SSL_select_next_proto(out, size, kWanted, sizeof kWanted, offered, offered_size) ==
                  OPENSSL_NPN_NEGOTIATED
