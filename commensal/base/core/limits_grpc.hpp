@@ -15,6 +15,7 @@ inline constexpr std::int64_t kGrpcAnswerBytesMax = (std::int64_t{1} << 31) - 1;
 // more it is kept out for a while. gRPC takes what one connection calls before anybody is asked.
 inline constexpr double kGrpcRefusedAtOnce = 512;
 inline constexpr double kGrpcRefusedPerSecond = 64;
+inline constexpr double kGrpcRefusedBytes = 64 << 10;  // that have come of one count as one more
 // Of an account, as often; what is refused beyond that is told so much later, while it counts as a
 // call under way: whoever asks in vain as fast as it can would have the gateway do nothing else.
 inline constexpr std::int64_t kGrpcRefusalPauseMs = 2'000;

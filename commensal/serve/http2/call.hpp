@@ -78,9 +78,8 @@ class Call {
  public:
   virtual ~Call() = default;
 
-  /// Of the message that is being read so much has come, of so many bytes: at its begin, and once
-  /// more for each megabyte. False: the rest of all that comes is thrown away.
-  virtual bool on_coming(std::int64_t come, std::int64_t bytes) = 0;
+  /// A message of so many bytes begins. False: nothing is read any more.
+  virtual bool on_coming(std::int64_t bytes) = 0;
   /// What was to be read, whole; none: there is no more.
   virtual void on_message(std::optional<Message> message) = 0;
   /// Its client has room for the next.

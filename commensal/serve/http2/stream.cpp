@@ -9,7 +9,6 @@ namespace commensal::http2 {
 namespace {
 
 constexpr std::size_t kPieceBytes = 256 << 10;
-constexpr std::int64_t kTellBytes = 1 << 20;  // between two words of how much has come
 
 std::uint32_t read_u32(const char* at) {
   std::uint32_t value = 0;
@@ -34,9 +33,8 @@ std::int64_t Message::bytes() const {
 Incoming::State Incoming::begin(Call& call) {
   if (static_cast<unsigned char>(head_[0]) > 1) return State::kBroken;
   message_.is_compressed = head_[0] == 1;
-  bytes_ = left_ = read_u32(head_ + 1);
-  told_ = 0;
-  if (!call.on_coming(0, bytes_)) return State::kRefused;
+  left_ = read_u32(head_ + 1);
+  if (!call.on_coming(left_)) return State::kRefused;
   return left_ == 0 ? State::kWhole : State::kPartial;
 }
 
@@ -63,12 +61,7 @@ Incoming::Taken Incoming::take(std::string_view data, Call& call) {
     pieces.back() += part;
     data.remove_prefix(part.size());
   }
-  const std::int64_t come = bytes_ - left_;
-  if (come - told_ >= kTellBytes) {
-    told_ = come;
-    if (!call.on_coming(come, bytes_)) taken.state = State::kRefused;
-  }
-  if (left_ == 0 && taken.state == State::kPartial) taken.state = State::kWhole;
+  if (left_ == 0) taken.state = State::kWhole;
   return taken;
 }
 

@@ -30,7 +30,7 @@ class Incoming {
 
   char head_[5] = {};
   std::size_t head_size_ = 0;
-  std::int64_t bytes_ = 0, left_ = 0, told_ = 0;
+  std::int64_t left_ = 0;
   Message message_;
 };
 

@@ -36,9 +36,12 @@ std::int64_t writing_ns_max(std::int64_t bytes) {
 
 }  // namespace
 
-bool Hall::refuse(const std::string& whom) {
+bool Hall::refuse(const std::string& whom, std::int64_t bytes) {
+  const std::int64_t now_ns = services.clock.monotonic_ns();
   const std::lock_guard lock(mutex);
-  return refused.take(whom, services.clock.monotonic_ns());
+  const bool may = refused.take(whom, now_ns);
+  if (may) refused.charge(whom, static_cast<double>(bytes) / limits::kGrpcRefusedBytes, now_ns);
+  return may;
 }
 
 bool Hall::take_back(const std::string& network, const std::string& account) {
@@ -145,14 +148,14 @@ bool Call::take_next_locked() {
   return is_admitting_;
 }
 
-bool Call::on_coming(std::int64_t come, std::int64_t bytes) {
+bool Call::on_coming(std::int64_t bytes) {
   TurnPtr turn;
   {
     const std::lock_guard lock(mutex_);
     turn = next_;
   }
   if (!turn) return false;
-  auto held = turn->asker->memory.set(come);
+  auto held = turn->asker->memory.set(bytes);
   if (bytes > method_->bytes_max)
     held = core::fail(core::ErrorCode::kResourceExhausted,
                       "the message has {} bytes, at most {} are accepted here", bytes,
@@ -196,11 +199,8 @@ void Call::on_message(std::optional<http2::Message> message) {
 }
 
 void Call::receive(const TurnPtr& turn, http2::Message message) {
-  const std::int64_t bytes = message.bytes();
-  const auto held = turn->asker->memory.set(bytes);
-  if (!held) return answer(turn, tl::unexpected(held.error()));
   turn->is_compressed = message.is_compressed;
-  if (!message.is_compressed && std::cmp_less(bytes, limits::kHttpHeavyBytesMin))
+  if (!message.is_compressed && std::cmp_less(message.bytes(), limits::kHttpHeavyBytesMin))
     return run(turn, std::move(message));
   const auto whole = std::make_shared<http2::Message>(std::move(message));
   hall_->services.heavy->post(turn->asker->line, [self = shared_from_this(), turn, whole] {
@@ -228,9 +228,7 @@ void Call::answer(const TurnPtr& turn, core::Result<http2::Message> answer) {
                                              hall_->services.clock.monotonic_ns());
   const oip::Asker& asker = *turn->asker;
   const bool is_refusal = asker.has_account && (!answer || asker.was_refused);
-  // Without a token everybody may be the account.
-  const std::string whom = asker.token.label.empty() ? "@" + from_.network : asker.account.name;
-  if (is_refusal && !hall_->refuse(whom)) {
+  if (is_refusal && is_too_often(turn->asker->memory.bytes())) {
     std::ignore = turn->asker->memory.set(0);
     const auto later = std::make_shared<core::Result<http2::Message>>(std::move(answer));
     return hall_->services.loop.after(
@@ -244,6 +242,11 @@ void Call::answer(const TurnPtr& turn, core::Result<http2::Message> answer) {
   });
 }
 
+bool Call::is_too_often(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return !hall_->refuse(whom_locked(), bytes);
+}
+
 void Call::give(const TurnPtr& turn, core::Result<http2::Message> answer) {
   const std::lock_guard lock(mutex_);
   turn->answer = std::move(answer);
@@ -254,17 +257,30 @@ void Call::give(const TurnPtr& turn, core::Result<http2::Message> answer) {
 /// its network. Not each connection at its first: its other calls, which gRPC has taken, would
 /// be nobody's then, and count nowhere.
 void Call::refuse(const core::Error& error) {
+  std::string account;
   bool is_known = false;
   {
     const std::lock_guard lock(mutex_);
     is_known = is_known_locked();
-    if (!end_) end_ = to_status(error);
-    pump_locked();
+    account = whom_locked();
   }
+  if (is_known && !hall_->refuse(account, 0))
+    return hall_->services.loop.after(limits::kGrpcRefusalPauseMs,
+                                      [self = shared_from_this(), error] { self->end(error); });
+  end(error);
   const std::int64_t now_ns = hall_->services.clock.monotonic_ns();
   if (is_known || hall_->services.serving.strangers.ask("@" + from_.network, now_ns)) return;
-  if (!hall_->refuse("@" + from_.network)) hall_->door->cut_off(from_.connection);
+  if (!hall_->refuse("@" + from_.network, 0)) hall_->door->cut_off(from_.connection);
 }
+
+void Call::end(const core::Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (!end_) end_ = to_status(error);
+  pump_locked();
+}
+
+/// Without a token everybody may be the account.
+std::string Call::whom_locked() const { return shows_token_ ? account_ : "@" + from_.network; }
 
 void Call::finish_locked(const http2::Status& status) {
   is_finished_ = true;

@@ -35,9 +35,9 @@ struct Hall {
       limits::kGrpcTakenBackPerSecond,
       limits::kGrpcTakenBackAtOnce / limits::kGrpcTakenBackPerSecond};
 
-  /// One more call of this network's ("@...") strangers, or of an account, is refused. Whether that
-  /// may be.
-  bool refuse(const std::string& whom);
+  /// One more call of this network's ("@...") strangers, or of an account, is refused, of which so
+  /// many bytes have come. Whether that may be.
+  bool refuse(const std::string& whom, std::int64_t bytes);
   /// One more call is taken back, of an account's unless that is "". Whether that may be.
   bool take_back(const std::string& network, const std::string& account);
   /// One more call is nobody's yet. Whether that may be.
@@ -59,7 +59,7 @@ class Call final : public http2::Call, public std::enable_shared_from_this<Call>
   /// Ends it where its client has been waited for too long.
   void look(std::int64_t now_ns);
 
-  bool on_coming(std::int64_t come, std::int64_t bytes) override;
+  bool on_coming(std::int64_t bytes) override;
   void on_message(std::optional<http2::Message> message) override;
   void on_written() override;
   void on_end(http2::End how) override;
@@ -79,7 +79,10 @@ class Call final : public http2::Call, public std::enable_shared_from_this<Call>
   void run(const TurnPtr& turn, http2::Message message);
   void answer(const TurnPtr& turn, core::Result<http2::Message> answer);
   void give(const TurnPtr& turn, core::Result<http2::Message> answer);
+  bool is_too_often(std::int64_t bytes);
   void refuse(const core::Error& error);
+  void end(const core::Error& error);
+  std::string whom_locked() const;
   bool is_known_locked() const { return !account_.empty(); }
   void read_locked();
   void pump_locked();
