@@ -71,7 +71,7 @@ void CallServer::State::each(const std::function<void(Session&)>& act) {
 void CallServer::State::look_later() {
   timer.expires_after(kLook);
   timer.async_wait([this](boost::system::error_code error) {
-    if (error) return;
+    if (error || is_stopping) return;  // it may have been due before it was cancelled
     const std::int64_t now_ns = clock.monotonic_ns();
     each([&](Session& one) { one.look(now_ns); });
     look_later();
