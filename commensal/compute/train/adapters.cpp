@@ -66,12 +66,6 @@ void rename(Maker& maker, Value value, const std::string& name) {
   maker.graph().values[static_cast<std::size_t>(value.id)].name = name;
 }
 
-ValueId id_of(const Graph& model, const std::string& name) {
-  const auto found = std::ranges::find_if(
-      model.initialisers, [&](const auto& entry) { return model.name_of(entry.first) == name; });
-  return found == model.initialisers.end() ? graph::kAbsent : found->first;
-}
-
 Result<std::vector<std::string>> adapted_weights(const Graph& model, const Adapters& adapters,
                                                  const std::string& output) {
   if (!adapters.weights.empty()) return chosen_weights(model, output, adapters.weights);
@@ -94,7 +88,7 @@ Result<Adapted> with_adapters(const Graph& model, const Adapters& adapters,
   Adapted made;
   std::vector<ValueId> weights;
   for (const std::string& name : names) {
-    const ValueId weight = weights.emplace_back(id_of(model, name));
+    const ValueId weight = weights.emplace_back(initialiser_named(model, name));
     if (weight == graph::kAbsent)
       return fail(ErrorCode::kInvalidArgument, "'adapters': the model has no weight '{}'", name);
     const Tensor& value = model.initialisers.at(weight);
@@ -138,7 +132,7 @@ Result<std::vector<Checkpoint::Entry>> merged_weights(const Adapted& adapted,
   for (const Adapted::One& one : adapted.all) sums.outputs.push_back(one.sum);
   std::vector<Checkpoint::Entry> made;
   for (const Checkpoint::Entry& entry : trained) {
-    const ValueId id = id_of(sums, entry.name);
+    const ValueId id = initialiser_named(sums, entry.name);
     const bool is_adapter = std::ranges::any_of(adapted.all, [&](const Adapted::One& one) {
       return one.a == entry.name || one.b == entry.name;
     });

@@ -23,8 +23,7 @@ namespace {
 /// Weights are given to whoever runs the graph, behind its own inputs.
 void give(Graph& graph, const std::vector<std::string>& weights) {
   for (const std::string& name : weights) {
-    const auto at = std::ranges::find_if(
-        graph.initialisers, [&](const auto& entry) { return graph.name_of(entry.first) == name; });
+    const auto at = graph.initialisers.find(initialiser_named(graph, name));
     if (at == graph.initialisers.end()) continue;  // make_step() has said so
     const TensorType type = at->second.type();
     graph::Declared& declared = graph.values[static_cast<std::size_t>(at->first)].declared;

@@ -2,6 +2,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <commensal/compute/train/function_file.hpp>
 #include <commensal/compute/train/trainer.hpp>
 #include <map>
 
@@ -14,27 +15,38 @@ using tensor::Tensor;
 
 namespace {
 
+/// The attribute of a Constant as a tensor, where it is one or floats.
+::onnx::TensorProto* tensor_of(::onnx::AttributeProto& attribute) {
+  const bool is_one = attribute.name() == "value_float";
+  if (is_one || attribute.name() == "value_floats") {
+    ::onnx::TensorProto made;
+    made.set_data_type(::onnx::TensorProto::FLOAT);
+    if (!is_one) made.add_dims(attribute.floats_size());
+    if (is_one) made.add_float_data(attribute.f());
+    if (!is_one) *made.mutable_float_data() = attribute.floats();
+    attribute.Clear();
+    attribute.set_name("value");
+    attribute.set_type(::onnx::AttributeProto::TENSOR);
+    *attribute.mutable_t() = std::move(made);
+  }
+  return attribute.name() == "value" && attribute.has_t() ? attribute.mutable_t() : nullptr;
+}
+
 /// Initialisers, and what Constant nodes make: the importer takes both for weights.
 std::map<std::string, ::onnx::TensorProto*> weights_in(::onnx::GraphProto& graph) {
   std::map<std::string, ::onnx::TensorProto*> found;
   for (auto& initialiser : *graph.mutable_initializer()) found[initialiser.name()] = &initialiser;
   for (auto& node : *graph.mutable_node()) {
-    if (node.output_size() != 1) continue;
+    if (node.op_type() != "Constant" || node.output_size() != 1) continue;
     for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.name() == "value" && attribute.has_t())
-        found[node.output(0)] = attribute.mutable_t();
+      if (auto* const value = tensor_of(attribute)) found[node.output(0)] = value;
     }
   }
   return found;
 }
 
 void replace(::onnx::TensorProto& proto, const Tensor& value) {
-  ::onnx::TensorProto made;
-  if (!proto.name().empty()) made.set_name(proto.name());
-  made.set_data_type(static_cast<int>(value.dtype()));  // the numbers are ONNX's
-  for (const std::int64_t dim : value.shape().dims()) made.add_dims(dim);
-  made.set_raw_data(value.bytes().data(), value.bytes().size());
-  proto = std::move(made);
+  proto = tensor_proto(std::string(proto.name()), value);
 }
 
 Result<::onnx::ModelProto> parsed(core::ByteView model) {
@@ -62,9 +74,7 @@ Result<void> check_in_one_file(const std::map<std::string, ::onnx::TensorProto*>
 }
 
 void add_initialiser(::onnx::GraphProto& graph, const std::string& name, const Tensor& value) {
-  ::onnx::TensorProto& made = *graph.add_initializer();
-  made.set_name(name);
-  replace(made, value);
+  *graph.add_initializer() = tensor_proto(name, value);
 }
 
 ::onnx::NodeProto node_of(const std::string& op, const std::string& a, const std::string& b,

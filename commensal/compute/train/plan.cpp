@@ -95,6 +95,9 @@ Result<void> read_data(const Section& all, const core::Path& folder, Sources& in
   for (const auto& entry : data) {
     const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
     const std::string where = all.path("data") + "." + name;
+    if (into.contains(name))
+      return fail(ErrorCode::kInvalidArgument, "line {}: '{}' is there twice",
+                  entry.first.Mark().line + 1, where);
     COMMENSAL_ASSIGN(into[name], source_of(entry.second, where, folder));
   }
   return {};

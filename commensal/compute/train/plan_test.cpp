@@ -51,5 +51,19 @@ TEST(TrainingPlan, ItsChoicesAreThoseOfTheDocument) {
   }
 }
 
+// The fault: the last of the two was taken silently.
+TEST(TrainingPlan, AKeyTwiceIsRefusedWithItsLine) {
+  const std::string rest = "loss: {output: y}\n";
+  const auto message = [](const std::string& text) {
+    const auto plan = parse_plan(text, "");
+    return plan ? std::string("accepted") : plan.error().message;
+  };
+  EXPECT_EQ(message("model: m.onnx\ndata:\n  x: x.npy\n  target: y.npy\n  x: z.npy\n" + rest),
+            "line 5: 'data.x' is there twice");
+  EXPECT_EQ(message("model: m.onnx\ndata: {x: x.npy}\n" + rest +
+                    "evaluate: {data: {x: x.npy, target: y.npy, x: z.npy}}\n"),
+            "line 4: 'evaluate.data.x' is there twice");
+}
+
 }  // namespace
 }  // namespace commensal::train

@@ -12,10 +12,15 @@ using core::Result;
 using graph::Graph;
 using graph::ValueId;
 
-const tensor::Tensor* initialiser_of(const Graph& model, std::string_view name) {
+ValueId initialiser_named(const Graph& model, std::string_view name) {
   const auto at = std::ranges::find_if(
       model.initialisers, [&](const auto& entry) { return model.name_of(entry.first) == name; });
-  return at == model.initialisers.end() ? nullptr : &at->second;
+  return at == model.initialisers.end() ? graph::kAbsent : at->first;
+}
+
+const tensor::Tensor* initialiser_of(const Graph& model, std::string_view name) {
+  const ValueId id = initialiser_named(model, name);
+  return id == graph::kAbsent ? nullptr : &model.initialisers.at(id);
 }
 
 Result<std::vector<std::string>> trained_weights(const Graph& model, const std::string& output) {
@@ -27,9 +32,9 @@ Result<std::vector<std::string>> trained_weights(const Graph& model, const std::
   }
   std::vector<std::string> made;
   for (const std::string& name : all) {
-    const auto at = std::ranges::find_if(
-        model.initialisers, [&](const auto& entry) { return model.name_of(entry.first) == name; });
-    if (at->second.shape().rank() > 0 && !statistics.contains(at->first)) made.push_back(name);
+    const ValueId id = initialiser_named(model, name);
+    if (model.initialisers.at(id).shape().rank() > 0 && !statistics.contains(id))
+      made.push_back(name);
   }
   return made;
 }

@@ -26,7 +26,9 @@ std::string some_of(const std::vector<std::string>& names);
 /// Whether `text` is what `pattern` says, in which * stands for anything, nothing too.
 bool fits(std::string_view pattern, std::string_view text);
 
-/// The initialiser of that name; null: there is none.
+/// The initialiser of that name; kAbsent: there is none.
+graph::ValueId initialiser_named(const graph::Graph& model, std::string_view name);
+/// Its value; null: there is none.
 const tensor::Tensor* initialiser_of(const graph::Graph& model, std::string_view name);
 
 }  // namespace commensal::train
