@@ -26,10 +26,10 @@ Tensor whole(std::int64_t value) { return Tensor::of<std::int64_t>({}, std::span
 
 Result<void> check_steps(const Trainer& trainer, std::int64_t each) {
   const std::int64_t left = trainer.plan().steps - trainer.done();
-  if (each >= 1 && left % each == 0) return {};
+  if (each >= 1 && each <= left) return {};
   return fail(ErrorCode::kInvalidArgument,
-              "{} steps at a time, expected a divisor of the steps that are left, {} of {}", each,
-              left, trainer.plan().steps);
+              "{} steps at a time, expected at most those that are left, {} of {}", each, left,
+              trainer.plan().steps);
 }
 
 /// Too large ones are refused before they are made.
@@ -170,7 +170,7 @@ class Writer {
 
 }  // namespace
 
-std::string next_of(const std::string& state) { return state + ".next"; }
+std::string next_of(const std::string& state) { return "commensal.next." + state; }
 std::string segment_data_name(std::size_t i) { return fmt::format("commensal.data.{}", i); }
 std::string segment_state_name(std::int64_t j, std::size_t i) {
   return fmt::format("commensal.state.{}.{}", j, i);

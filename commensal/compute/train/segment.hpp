@@ -13,7 +13,8 @@ namespace commensal::train {
 /// steps in the state). So its roots bind all of that, and whatever audits or disputes a model can
 /// do so with it.
 /// Inputs: how many steps are done (int64), then the step's state under its own names, but its
-/// count. Outputs: the losses, one a step, then the inputs' next values, called NAME.next.
+/// count. Outputs: the losses, one a step, then the inputs' next values, called
+/// commensal.next.NAME.
 struct Segment {
   core::Bytes model;               // ONNX
   std::int64_t each = 0;           // steps
@@ -26,15 +27,19 @@ std::string next_of(const std::string& state);
 std::string segment_data_name(std::size_t i);
 std::string segment_state_name(std::int64_t j, std::size_t i);
 
-/// `each` must divide the steps that the trainer has not done.
+/// `each` is at most the steps that the trainer has not done: as many runs as there are whole
+/// segments in those; what is left then is another model.
 /// Errors, one line: kInvalidArgument, kUnsupported (an operator that is not in a file's opset),
 /// kResourceExhausted (a model above limits::kModelBytesMax).
 core::Result<Segment> make_segment(const Trainer& trainer, std::int64_t each);
 
-/// So many that hashing the state once costs at most a thousandth of their computing, as far as a
-/// model of them may grow and the plan's steps can be divided. Depends on the training alone,
-/// unless the trainer has done steps that are no multiple: then it divides what is left. Errors:
-/// those of inferring the step's types.
+/// What divides `steps` best: about `wanted` a segment, between half and twice as many where that
+/// leaves no shorter one behind, at most `most`, and an eighth, so that there are several to audit
+/// and to go back to. Precondition: all at least 1.
+std::int64_t best_length(std::int64_t steps, std::int64_t wanted, std::int64_t most);
+/// So many that hashing the state once costs about a thousandth of their computing (best_length).
+/// Depends on the training alone, unless the trainer has done steps that are no multiple: then on
+/// what is left. No more than are left. Errors: those of inferring the step's types.
 core::Result<std::int64_t> segment_length(const Trainer& trainer);
 /// Of the step graph's inputs.
 std::vector<tensor::TensorType> step_types(const Trainer& trainer);

@@ -5,6 +5,7 @@
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/graph/work.hpp>
 #include <commensal/compute/tensor/stand_in.hpp>
+#include <commensal/compute/train/samples.hpp>
 #include <commensal/compute/train/segment.hpp>
 
 namespace commensal::train {
@@ -17,6 +18,7 @@ namespace {
 
 // Of a processor that hashes 1.5 GB/s where it does 45 GFLOP/s; a thousandth may be hashed.
 constexpr std::int64_t kOpsOfAHashedByte = 30, kShare = 1000;
+constexpr std::int64_t kSegments = 8;  // at least, of as many steps
 
 std::int64_t ops_of(const graph::Node& node, const graph::optimise::Known& known,
                     tensor::ZeroStandIns& zeros) {
@@ -50,25 +52,24 @@ std::int64_t ops_of(const graph::Node& node, const graph::optimise::Known& known
   return graph::work_of(*node.op, call).ops;
 }
 
-/// The smallest from `wanted` on; else the largest; none above `most`.
-std::int64_t best_divisor(std::int64_t steps, std::int64_t wanted, std::int64_t most) {
-  std::int64_t best = 1;
-  for (std::int64_t each = 1; each <= std::min(steps, most); ++each) {
+}  // namespace
+
+std::int64_t best_length(std::int64_t steps, std::int64_t wanted, std::int64_t most) {
+  most = std::min(most, (steps + kSegments - 1) / kSegments);
+  wanted = std::min(wanted, most);
+  std::int64_t best = 0;
+  for (std::int64_t each = (wanted + 1) / 2; each <= std::min(2 * wanted, most); ++each) {
     if (steps % each != 0) continue;
     best = each;
     if (each >= wanted) break;
   }
-  return best;
+  return best > 0 ? best : wanted;
 }
-
-}  // namespace
 
 std::vector<TensorType> step_types(const Trainer& trainer) {
   std::vector<TensorType> types;
   for (const Tensor& samples : trainer.data()) {
-    std::vector<std::int64_t> dims(samples.shape().dims().begin(), samples.shape().dims().end());
-    dims[0] = trainer.plan().batch;
-    types.push_back({samples.dtype(), *tensor::Shape::of(dims)});
+    types.push_back(batch_of(samples, trainer.plan().batch));
   }
   for (const Step::Entry& entry : trainer.step_graph().state) types.push_back(entry.type);
   return types;
@@ -88,8 +89,8 @@ Result<std::int64_t> segment_length(const Trainer& trainer) {
   const std::int64_t wanted = std::min(most, (bytes * kOpsOfAHashedByte * kShare + ops - 1) / ops);
   const std::int64_t steps = trainer.plan().steps, done = trainer.done();
   // What is left of a training goes on in its segments, whose model is at the gateway already.
-  const std::int64_t best = best_divisor(steps, wanted, most);
-  return done % best == 0 ? best : best_divisor(steps - done, wanted, most);
+  const std::int64_t best = best_length(steps, wanted, most), left = steps - done;
+  return done % best == 0 ? std::min(best, left) : best_length(left, wanted, most);
 }
 
 }  // namespace commensal::train
