@@ -98,7 +98,8 @@ void declare_quotas(CLI::App& app, gateway::QuotaConfig& quotas) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--account-disk", quotas.models.bytes_max,
-                 "Bytes of one account's models, deleted ones included")
+                 "Bytes of one account's models, deleted ones included, and of its rollouts' "
+                 "states, of which the oldest rollouts that are over give way")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
   app.add_option("--account-rollouts", quotas.rollouts_max, "Running rollouts of one account")

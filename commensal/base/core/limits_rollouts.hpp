@@ -11,6 +11,10 @@ namespace commensal::limits {
 inline constexpr std::uint64_t kRolloutStepsMax = 1 << 20;
 inline constexpr std::size_t kRolloutsLiveMax = 64;    // at hand, of one provider or gateway
 inline constexpr std::size_t kRolloutsKeptMax = 4096;  // in the store of one provider or gateway
+// What those take on the disk: at a gateway with every state that was delivered, of which an
+// account has its own share besides; at a provider with the last one each.
+inline constexpr std::uint64_t kGatewayRolloutBytesMax = std::uint64_t{128} << 30;
+inline constexpr std::uint64_t kProviderRolloutBytesMax = std::uint64_t{16} << 30;
 // Steps that a provider computes for nothing, as their gateway signed too late: so many beside one
 // for each of the gateway's rollouts at hand, which is what a crash costs.
 inline constexpr std::uint64_t kLateStepsMax = 2;

@@ -109,6 +109,11 @@ core::Result<ModelHub::Usage*> ModelHub::usage(const std::string& owner) {
   return &usage_.emplace(owner, std::move(usage)).first->second;
 }
 
+core::Result<std::int64_t> ModelHub::left_by_models(const std::string& owner) {
+  COMMENSAL_ASSIGN(const Usage* const there, usage(owner));
+  return std::max<std::int64_t>(0, bounds_.bytes_max - there->bytes - there->reserved);
+}
+
 core::Result<void> ModelHub::reserve(const Account& owner, const std::string& model,
                                      std::int64_t bytes) {
   COMMENSAL_ASSIGN(Usage* const there, usage(owner.name));
@@ -120,13 +125,17 @@ core::Result<void> ModelHub::reserve(const Account& owner, const std::string& mo
         "'{}' has {} models, the most of one account (deleted ones count for a while)", owner.name,
         there->models.size());
   }
-  const std::int64_t left = bounds_.bytes_max - there->bytes - there->reserved;
+  COMMENSAL_ASSIGN(std::int64_t left, left_by_models(owner.name));
+  if (is_bounded && bytes <= left && others_) {
+    COMMENSAL_ASSIGN(const std::int64_t others, others_(owner.name, left - bytes));
+    left = std::max<std::int64_t>(0, left - others);
+  }
   if (is_bounded && bytes > left) {
     return core::fail(
         ErrorCode::kResourceExhausted,
         "the model has {} bytes, and '{}' may keep {} more (deleted models count until "
-        "their files go)",
-        bytes, owner.name, std::max<std::int64_t>(left, 0));
+        "their files go, states of rollouts while they are needed)",
+        bytes, owner.name, left);
   }
   there->reserved += bytes;
   return {};

@@ -101,7 +101,7 @@ struct ModelFile {
 /// What one owner may have in a hub, operators apart. What was deleted counts until its files go.
 struct ModelBounds {
   std::uint32_t models_max = 256;                   // by name
-  std::int64_t bytes_max = std::int64_t{20} << 30;  // of all versions
+  std::int64_t bytes_max = std::int64_t{20} << 30;  // of all versions, and what else is counted
 };
 
 /// Models on disk: files by content under `folder`/<sha256>.onnx, records in the store. A version
@@ -129,6 +129,13 @@ class ModelHub {
   /// (another's name).
   static core::Result<void> check_push(const Account& owner, const std::string& model,
                                        const PushOptions& options);
+  /// What an owner keeps beside models, after the one who is asked has tried to have no more than
+  /// `most` of it.
+  using Others =
+      std::function<core::Result<std::int64_t>(const std::string& owner, std::int64_t most)>;
+  void count_too(Others others) { others_ = std::move(others); }
+  /// What models leave of an owner's bytes. Error: kDataLoss.
+  core::Result<std::int64_t> left_by_models(const std::string& owner);
   /// Sets room aside for a model's file before it is staged; release() it once it is pushed or not.
   /// Errors: kResourceExhausted (bounds), kDataLoss.
   core::Result<void> reserve(const Account& owner, const std::string& model, std::int64_t bytes);
@@ -235,6 +242,7 @@ class ModelHub {
     std::int64_t reserved = 0;
   };
   core::Result<Usage*> usage(const std::string& owner);
+  Others others_;
   /// If anybody has asked for it.
   void add_usage(const std::string& owner, std::int64_t bytes);
   /// All newest versions, by name; read once, with what is counted of all others.

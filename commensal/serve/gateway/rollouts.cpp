@@ -3,25 +3,11 @@
 #include <algorithm>
 #include <commensal/serve/gateway/rollouts.hpp>
 #include <commensal/serve/gateway/scheduler.hpp>
-#include <commensal/trade/pay/ticket/undecided.hpp>
-#include <commensal/verify/rollout/retention.hpp>
 
 namespace commensal::gateway {
 
 using core::ErrorCode;
 using core::Result;
-
-namespace {
-
-/// Whether a case about one of its steps is pending: who argues there needs them.
-bool is_accused(const ledger::State& state, const core::Digest& job) {
-  if (state.accused.rows().empty()) return false;
-  return std::ranges::any_of(state.cases.rows(), [&](const auto& one) {
-    return is_pending(one.second.status) && protocol::job_id(one.second.dispute.receipt.job) == job;
-  });
-}
-
-}  // namespace
 
 Rollouts::Rollouts(const Dependencies& deps) : deps_(deps), book_(deps_.store) {}
 
@@ -31,6 +17,7 @@ Result<void> Rollouts::open() {
     return one.receipt.job.traits().is_kept;
   }));
   for (const ReceiptRecord& record : steps) count(record);
+  for (const auto& [id, entry] : book_.entries()) note_bytes(entry);
   for (const auto& [id, entry] : book_.entries()) {
     if (entry.state == RolloutState::kRunning) load(entry);
   }
@@ -140,35 +127,6 @@ Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model,
   return candidates[chosen].address;
 }
 
-/// What is over goes with its steps' receipts, unless a ticket, an audit or a case of it is
-/// undecided.
-Result<void> Rollouts::make_room() {
-  std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
-  rollout::Retention retention;
-  retention.kept_max = deps_.kept_max;
-  retention.may_go = [&](const core::Digest& job) {
-    if (!undecided) undecided = ticket::undecided_jobs(deps_.lottery.tickets());
-    return of_job(job) == nullptr && audits(job).open.empty() && !undecided->contains(job) &&
-           !is_accused(deps_.bank.state(), job);
-  };
-  retention.forget = [&](const core::Digest& job) -> Result<core::Store::Batch> {
-    COMMENSAL_TRY(deps_.book.drop_steps(job));
-    const RolloutEntry* const entry = book_.of_job(job);
-    return entry == nullptr ? core::Store::Batch()
-                            : core::Store::Batch{RolloutBook::removal(entry->id)};
-  };
-  COMMENSAL_ASSIGN(const auto gone, rollout::make_room(deps_.store, 1, retention));
-  for (const core::Digest& job : gone) {
-    audits_.erase(job);
-    const RolloutEntry* const entry = book_.of_job(job);
-    if (entry == nullptr) continue;
-    const core::Digest rollout = entry->id;
-    book_.forget(rollout);
-    wake(rollout);
-  }
-  return {};
-}
-
 Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan) {
   const ModelVersion& model = plan.order.model;
   COMMENSAL_ASSIGN(const crypto::Address provider,
@@ -193,7 +151,9 @@ Result<RolloutStatus> Rollouts::begin(const RolloutPlan& plan) {
   COMMENSAL_TRY(record.job.validity());
   entry.audit_probability =
       deps_.audit_policy.step_probability(record.job, entry.audit_probability);
-  COMMENSAL_TRY(make_room());
+  // A state is about as large as what it begins with.
+  COMMENSAL_TRY(fit(entry.account, 2 * rollout::bytes_of(record.inputs)));
+  COMMENSAL_TRY(make_room(1, 0, ""));
   entry.id = entry.job = protocol::job_id(record.job);
   COMMENSAL_ASSIGN(const WorkPtr work, start(entry, std::move(record)));
   const auto live = std::make_shared<Live>(
@@ -211,6 +171,7 @@ Result<WorkPtr> Rollouts::start(const RolloutEntry& entry, rollout::JobRecord re
     work = work_of(entry, std::move(client));
     return book_.put(entry);
   }));
+  note_bytes(entry);
   return work;
 }
 

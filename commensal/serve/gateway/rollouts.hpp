@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <commensal/serve/gateway/accounts.hpp>
 #include <commensal/serve/gateway/audit_policy.hpp>
 #include <commensal/serve/gateway/fair_queue.hpp>
 #include <commensal/serve/gateway/privacy.hpp>
@@ -9,6 +10,7 @@
 #include <commensal/serve/gateway/shares.hpp>
 #include <commensal/serve/gateway/steps.hpp>
 #include <commensal/serve/gateway/till.hpp>
+#include <commensal/verify/rollout/retention.hpp>
 #include <deque>
 
 namespace commensal::gateway {
@@ -59,8 +61,10 @@ class Rollouts {
     Steps& steps;
     Shares& shares;
     const PrivacyAuditors& privacy;
+    Accounts& accounts;
     std::size_t kept_max = limits::kRolloutsKeptMax;     // the oldest that are over make room
     std::size_t account_max = limits::kRolloutsLiveMax;  // running, of one account
+    std::uint64_t bytes_max = limits::kGatewayRolloutBytesMax;  // of all that are kept
   };
   explicit Rollouts(const Dependencies& deps);
 
@@ -70,6 +74,9 @@ class Rollouts {
   /// Durable when it returns. Errors: kNotFound (model), kInvalidArgument, kUnavailable (no
   /// provider, with the reason), kResourceExhausted (bounds).
   core::Result<RolloutStatus> create(RolloutRequest request);
+  /// Has the account's oldest rollouts that are over go until at most so many bytes are kept of
+  /// all, as far as they may. Returns how many are kept then. Errors: the store's.
+  core::Result<std::int64_t> shrink(const std::string& account, std::int64_t most);
   /// Error: kNotFound.
   core::Result<RolloutStatus> status(const core::Digest& rollout) const;
   /// Of an account, or of all (""), the newest first, at most `count`.
@@ -118,7 +125,14 @@ class Rollouts {
     std::function<void()> then;
   };
   core::Result<void> admit(const RolloutRequest& request);
-  core::Result<void> make_room();
+  /// For so many more, and with so many bytes less; of an account, or of all (""). Error:
+  /// kResourceExhausted (not enough may go).
+  core::Result<void> make_room(std::size_t more, std::uint64_t bytes_less,
+                               const std::string& account);
+  /// That so many bytes more may be kept of the account. Error: kResourceExhausted.
+  core::Result<void> fit(const std::string& account, std::uint64_t more);
+  core::Result<void> fit_next_state(const Live& live);
+  void note_bytes(const RolloutEntry& entry);
   core::Result<crypto::Address> choose_provider(const ModelVersion& model,
                                                 const std::string& privacy_class,
                                                 const std::set<crypto::Address>& tried) const;
@@ -169,6 +183,7 @@ class Rollouts {
   Dependencies deps_;
   RolloutBook book_;
   std::map<core::Digest, StepAudits> audits_;  // by job
+  rollout::KeptBytes kept_bytes_;              // of jobs, by account
   std::map<core::Digest, LivePtr> live_;
   FairQueue<core::Digest> line_;
   std::map<crypto::Address, std::uint64_t> drawn_;            // audits open, by provider

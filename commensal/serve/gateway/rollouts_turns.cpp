@@ -69,6 +69,10 @@ void Rollouts::go_on(Live& live) {
       return fail(live, RolloutState::kFailed,
                   "nobody could be accused of its later steps in time: go on in another rollout");
     }
+    if (const auto fits = fit_next_state(live); !fits) {
+      return fail(live, RolloutState::kFailed,
+                  fmt::format("{}: go on in another rollout", fits.error().message));
+    }
     if (const auto afforded = afford(live); !afforded) {
       live.hindrance = afforded.error().message;
       return retry_later(live);
@@ -265,6 +269,7 @@ Result<void> Rollouts::move(Live& live) {
     COMMENSAL_ASSIGN(live.work, start(entry, std::move(record)));
     return {};
   }));
+  kept_bytes_.forget(live.entry.job);
   live.entry = std::move(entry);
   go_on(live);
   return {};
@@ -295,6 +300,7 @@ void Rollouts::on_kept(const event::StepKept& kept) {
   note_progress(*live, live->work->client);
   live->is_missed = false;
   count(*kept.record);
+  note_bytes(live->entry);
   if (live->work->client.is_finished()) return finish(*live);
   go_on(*live);
   wake(live->entry.id);

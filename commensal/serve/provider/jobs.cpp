@@ -15,7 +15,7 @@ Jobs::Jobs(const Dependencies& deps, const Config& config)
       config_(config),
       executor_(std::make_shared<Executor>(deps.clock, deps.engines, deps.gateway, config.at_once,
                                            deps.closing)),
-      live_({deps.rng, deps.store, deps.key, deps.purse, config.kept_max}) {}
+      live_({deps.rng, deps.store, deps.key, deps.purse, config.kept_max, config.kept_bytes_max}) {}
 
 void Jobs::on_connect() {
   ++stream_;

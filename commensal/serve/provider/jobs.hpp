@@ -46,6 +46,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
     std::int64_t commit_wait_ms_max = 500;
     std::uint64_t answer_bytes_max = limits::kStoreValueBytesMax;  // inputs and outputs together
     std::size_t kept_max = limits::kRolloutsKeptMax;               // jobs in the store
+    std::uint64_t kept_bytes_max = limits::kProviderRolloutBytesMax;
   };
   struct Counts {
     std::uint32_t at_work = 0;  // off the loop, or waiting for that

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <commensal/serve/provider/live_jobs.hpp>
 #include <commensal/trade/pay/ticket/undecided.hpp>
-#include <commensal/verify/rollout/retention.hpp>
 
 namespace commensal::provider {
 
@@ -69,30 +68,48 @@ bool LiveJobs::is_finished(const core::Digest& job) {
          record->step.phase() != receipt::StepPhase::kCommitted;
 }
 
-Result<void> LiveJobs::make_room_in_store() {
-  const auto more = 1 + static_cast<std::size_t>(std::ranges::count_if(live_, [](const auto& item) {
-                      return item.second->is_kept() && !item.second->job->is_stored();
-                    }));
+Result<rollout::KeptBytes*> LiveJobs::kept_bytes() {
+  if (kept_bytes_) return &*kept_bytes_;
+  COMMENSAL_ASSIGN(const auto rollouts, rollout::rollouts_by_age(deps_.store));
+  rollout::KeptBytes kept;
+  for (const core::Digest& job : rollouts) {
+    COMMENSAL_ASSIGN(const auto bytes, rollout::JobRows(deps_.store, job).bytes());
+    kept.note(job, "", bytes.all);
+  }
+  return &kept_bytes_.emplace(std::move(kept));
+}
+
+Result<void> LiveJobs::note_bytes(const core::Digest& job) {
+  COMMENSAL_ASSIGN(rollout::KeptBytes* const kept, kept_bytes());
+  COMMENSAL_ASSIGN(const auto bytes, rollout::JobRows(deps_.store, job).bytes());
+  kept->note(job, "", bytes.all);
+  return {};
+}
+
+Result<void> LiveJobs::make_room_in_store(std::size_t more, std::uint64_t bytes) {
+  COMMENSAL_ASSIGN(rollout::KeptBytes* const kept, kept_bytes());
   std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
   const auto may_go = [&](const core::Digest& job) {
     if (!undecided) undecided = ticket::undecided_jobs(deps_.purse.tickets());
     const LiveJobPtr live = find(job);
     return !undecided->contains(job) && (live == nullptr || !live->is_busy());
   };
-  auto gone = rollout::make_room(
-      deps_.store, more,
-      {deps_.kept_max, [&](const auto& job) { return may_go(job) && is_finished(job); }, {}});
-  if (!gone && gone.error().code == ErrorCode::kResourceExhausted) {
-    gone = rollout::make_room(
-        deps_.store, more,
-        {deps_.kept_max, [&](const auto& job) { return may_go(job) && !find(job); }, {}});
-  }
-  COMMENSAL_TRY(gone);
-  for (const core::Digest& job : *gone) {
-    drop(job);
-    at_work_.erase(job);
-  }
-  return {};
+  const auto make_room = [&](const std::function<bool(const core::Digest&)>& is_over) {
+    rollout::Retention retention{
+        .kept_max = deps_.kept_max,
+        .bytes_less = rollout::excess(kept->all(), bytes, deps_.kept_bytes_max),
+        .may_go = [&](const core::Digest& job) { return may_go(job) && is_over(job); }};
+    retention.gone = [&](const core::Digest& job) {
+      drop(job);
+      at_work_.erase(job);
+      kept->forget(job);
+    };
+    return rollout::make_room(deps_.store, more, retention);
+  };
+  auto made = make_room([&](const core::Digest& job) { return is_finished(job); });
+  if (!made && made.error().code == ErrorCode::kResourceExhausted)
+    made = make_room([&](const core::Digest& job) { return find(job) == nullptr; });
+  return made;
 }
 
 rollout::ProviderJob::Dependencies LiveJobs::job_deps(bool is_kept) const {
@@ -121,7 +138,13 @@ Result<LiveJobPtr> LiveJobs::take_up(rollout::JobRecord record) {
   if (!is_kept) return add({job_deps(false), std::move(record)});
   const core::Digest id = protocol::job_id(record.job);
   COMMENSAL_ASSIGN(const bool is_known, rollout::JobRows(deps_.store, id).is_there());
-  if (!is_known) COMMENSAL_TRY(make_room_in_store());
+  if (!is_known) {
+    const auto unwritten = std::ranges::count_if(live_, [](const auto& item) {
+      return item.second->is_kept() && !item.second->job->is_stored();
+    });
+    COMMENSAL_TRY(make_room_in_store(1 + static_cast<std::size_t>(unwritten),
+                                     2 * rollout::bytes_of(record.inputs)));  // a state is as large
+  }
   COMMENSAL_TRY(make_room());
   if (is_known) return load(id);
   return add({job_deps(true), std::move(record)});
@@ -130,6 +153,9 @@ Result<LiveJobPtr> LiveJobs::take_up(rollout::JobRecord record) {
 Result<std::optional<receipt::Commit>> LiveJobs::asked(LiveJob& live, const receipt::Begin& begin) {
   live.used = ++uses_;
   COMMENSAL_ASSIGN(const auto made, live.job->asked(begin));
+  if (!made && live.job->is_stored()) {
+    COMMENSAL_TRY(make_room_in_store(0, rollout::bytes_of(live.job->last().outputs)));
+  }
   if (!made) return std::nullopt;
   const std::uint64_t next = deps_.purse.round_for(live.job->job());
   const bool is_late = made->round != protocol::kNoDraw && made->round + 2 <= next;
@@ -168,8 +194,11 @@ Result<std::vector<receipt::Commit>> LiveJobs::commit(std::span<const LiveJobPtr
   COMMENSAL_TRY(deps_.store.together([&]() -> Result<void> {
     COMMENSAL_TRY(deps_.purse.commit(tickets));
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      if (jobs[i]->is_kept()) at_work_.insert(jobs[i]->id);
       COMMENSAL_ASSIGN(made.emplace_back(), jobs[i]->job->commit(bodies[i].round, signatures[i]));
+      if (!jobs[i]->is_kept()) continue;
+      at_work_.insert(jobs[i]->id);
+      COMMENSAL_TRY(rollout::JobRows(deps_.store, jobs[i]->id).drop_before_last());
+      COMMENSAL_TRY(note_bytes(jobs[i]->id));
     }
     return {};
   }));

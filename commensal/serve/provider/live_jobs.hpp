@@ -5,6 +5,7 @@
 #include <commensal/serve/provider/executor.hpp>
 #include <commensal/serve/provider/late_steps.hpp>
 #include <commensal/serve/provider/purse.hpp>
+#include <commensal/verify/rollout/retention.hpp>
 #include <map>
 #include <memory>
 #include <set>
@@ -43,6 +44,7 @@ class LiveJobs {
     const crypto::SecretKey& key;
     Purse& purse;
     std::size_t kept_max = limits::kRolloutsKeptMax;
+    std::uint64_t kept_bytes_max = limits::kProviderRolloutBytesMax;
   };
   explicit LiveJobs(const Dependencies& deps) : deps_(deps), late_(deps_.store) {}
 
@@ -57,7 +59,7 @@ class LiveJobs {
   /// room where need be: at hand, whoever has not been asked for longest can be taken up again; in
   /// the store the oldest goes whose last step is signed, or else the oldest that is not at hand,
   /// as its gateway has few at work; none with undecided tickets. Errors: kResourceExhausted (the
-  /// store's jobs), kUnavailable (all are at work), the store's.
+  /// store's jobs, or their bytes), kUnavailable (all are at work), the store's.
   core::Result<LiveJobPtr> take_up(rollout::JobRecord record);
   /// What is kept of it stays in the store.
   void drop(const core::Digest& job);
@@ -68,10 +70,12 @@ class LiveJobs {
 
   /// The commitment, if it has been made; nothing: the step is to be computed. One that the client
   /// has not signed for so long that its round is closed earns no ticket, and too many of those are
-  /// refused. Errors: rollout::ProviderJob::asked's, kFailedPrecondition.
+  /// refused. Errors: rollout::ProviderJob::asked's, kFailedPrecondition, kResourceExhausted (no
+  /// room for another state as large as the last one).
   core::Result<std::optional<receipt::Commit>> asked(LiveJob& live, const receipt::Begin& begin);
-  /// Commits to what these hold: one signature, one write, their tickets included. After an error
-  /// they must be dropped: what failed to be written is in memory, and must not be said.
+  /// Commits to what these hold: one signature, one write, their tickets included. Of a job that is
+  /// kept the step before goes. After an error they must be dropped: what failed to be written is
+  /// in memory, and must not be said.
   core::Result<std::vector<receipt::Commit>> commit(std::span<const LiveJobPtr> jobs);
   /// What each countersignature opens, or why it opens nothing; what was signed is durable.
   /// Errors: the store's. After either the job must be dropped.
@@ -84,7 +88,11 @@ class LiveJobs {
   core::Result<LiveJobPtr> load(const core::Digest& job);
   LiveJobPtr add(rollout::ProviderJob job);
   core::Result<void> make_room();
-  core::Result<void> make_room_in_store();
+  /// For so many more rollouts, and bytes.
+  core::Result<void> make_room_in_store(std::size_t more, std::uint64_t bytes);
+  /// What is kept on the disk, read when first asked for.
+  core::Result<rollout::KeptBytes*> kept_bytes();
+  core::Result<void> note_bytes(const core::Digest& job);
   bool is_finished(const core::Digest& job);
   /// The last step's ticket comes to nothing. Error: kFailedPrecondition, too many before it.
   core::Result<void> note_late(const LiveJob& live);
@@ -95,7 +103,8 @@ class LiveJobs {
   LateSteps late_;
   std::uint64_t uses_ = 0;
   std::map<core::Digest, LiveJobPtr> live_;
-  std::size_t kept_ = 0;             // of those
+  std::size_t kept_ = 0;  // of those
+  std::optional<rollout::KeptBytes> kept_bytes_;
   std::set<core::Digest> at_work_;   // jobs that are kept, with steps since we are there
   protocol::KnownSignatures known_;  // of the client
 };

@@ -50,6 +50,12 @@ Result<std::uint64_t> newest_number(core::Store& store) {
 
 }  // namespace
 
+std::uint64_t bytes_of(const tensor::NamedTensors& tensors) {
+  std::uint64_t bytes = 0;
+  for (const tensor::NamedTensor& one : tensors) bytes += one.value.bytes().size();
+  return bytes;
+}
+
 Result<std::vector<core::Digest>> rollouts_by_age(core::Store& store) {
   std::vector<core::Digest> rollouts;
   COMMENSAL_TRY(scan_ages(store, [&](core::ByteView, core::ByteView value) {
@@ -64,7 +70,9 @@ Result<void> JobRows::put(const JobRecord& record) {
   const core::Bytes id(job_id_.begin(), job_id_.end());
   COMMENSAL_ASSIGN(const std::uint64_t newest, newest_number(store_));
   COMMENSAL_ASSIGN(core::Bytes bytes, protocol::encode_stored(record));
-  return store_.apply({{std::string(kJobs), id, std::move(bytes)},
+  const Last none{.job = bytes.size()};
+  return store_.apply({written(none),
+                       {std::string(kJobs), id, std::move(bytes)},
                        {std::string(kAge), number_bytes(~(newest + 1)), id},
                        {std::string(kNumber), id, number_bytes(newest + 1)}});
 }
@@ -92,12 +100,22 @@ Result<void> JobRows::erase(core::Store::Batch more) {
 }
 
 Result<void> JobRows::put(const StepRecord& record) {
-  Writer last;
-  last.u64(record.step.index());
+  const std::uint64_t step = record.step.index();
+  COMMENSAL_ASSIGN(Last last, read_last());
   COMMENSAL_ASSIGN(core::Bytes bytes, protocol::encode_stored(record));
+  if (step != last.step) last.before += last.bytes;
+  last.step = step;
+  last.bytes = bytes.size();
   return store_.apply(
-      {{std::string(kSteps), step_key(job_id_, record.step.index()), std::move(bytes)},
-       {std::string(kLast), {job_id_.begin(), job_id_.end()}, std::move(last).take()}});
+      {{std::string(kSteps), step_key(job_id_, step), std::move(bytes)}, written(last)});
+}
+
+Result<void> JobRows::drop_before_last() {
+  COMMENSAL_ASSIGN(Last last, read_last());
+  if (last.step < 2) return {};
+  last.before = 0;
+  return store_.apply(
+      {{std::string(kSteps), step_key(job_id_, last.step - 1), std::nullopt}, written(last)});
 }
 
 Result<bool> JobRows::is_there() {
@@ -114,19 +132,41 @@ Result<JobRecord> JobRows::rollout() {
 Result<StepRecord> JobRows::step(std::uint64_t step) {
   COMMENSAL_ASSIGN(const auto row, store_.get(kSteps, step_key(job_id_, step)));
   if (!row) {
-    return fail(ErrorCode::kNotFound, "step {} of rollout {} has not been made", step,
+    return fail(ErrorCode::kNotFound, "step {} of rollout {} is not there", step,
                 core::to_hex(job_id_));
   }
   return protocol::decode_stored<StepRecord>(*row);
 }
 
-Result<std::uint64_t> JobRows::last() {
+Result<JobRows::Last> JobRows::read_last() {
   COMMENSAL_ASSIGN(const auto row, store_.get(kLast, job_id_));
-  if (!row) return 0;
+  Last last;
+  if (!row) return last;
   Reader reader(*row, "last step");
-  const std::uint64_t step = reader.u64();
-  if (reader.finish()) return step;
+  last.step = reader.u64();
+  if (row->size() > 8) {  // else of an older version
+    last.job = reader.u64();
+    last.before = reader.u64();
+    last.bytes = reader.u64();
+  }
+  if (reader.finish()) return last;
   return fail(ErrorCode::kDataLoss, "a last step of {} bytes", row->size());
+}
+
+core::Store::Write JobRows::written(const Last& last) const {
+  Writer row;
+  for (const std::uint64_t one : {last.step, last.job, last.before, last.bytes}) row.u64(one);
+  return {std::string(kLast), {job_id_.begin(), job_id_.end()}, std::move(row).take()};
+}
+
+Result<std::uint64_t> JobRows::last() {
+  COMMENSAL_ASSIGN(const Last last, read_last());
+  return last.step;
+}
+
+Result<JobRows::Bytes> JobRows::bytes() {
+  COMMENSAL_ASSIGN(const Last last, read_last());
+  return Bytes{last.job + last.before + last.bytes, last.bytes};
 }
 
 Result<receipt::Opening> opening_of(core::Store& store, const core::Digest& job_id,

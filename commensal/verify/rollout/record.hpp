@@ -44,6 +44,9 @@ struct StepRecord {
   }
 };
 
+/// Of their elements.
+std::uint64_t bytes_of(const tensor::NamedTensors& tensors);
+
 /// What an auditor of a delivered step is shown, and what its answer is compared by.
 /// Errors: kNotFound, kDataLoss.
 core::Result<receipt::Opening> opening_of(core::Store& store, const core::Digest& job_id,
@@ -52,9 +55,9 @@ core::Result<receipt::Opening> opening_of(core::Store& store, const core::Digest
 /// The rollouts that a store holds, the oldest first. Errors: the store's, kDataLoss.
 core::Result<std::vector<core::Digest>> rollouts_by_age(core::Store& store);
 
-/// "rollout.job": J -> JobRecord; "rollout.step": J | i -> StepRecord; "rollout.last": J -> i;
-/// "rollout.age": ~n -> J and "rollout.number": J -> n, rollouts as they were made.
-/// Thread-safety: the store's.
+/// "rollout.job": J -> JobRecord; "rollout.step": J | i -> StepRecord; "rollout.last": J -> i and
+/// how many bytes its records have; "rollout.age": ~n -> J and "rollout.number": J -> n, rollouts
+/// as they were made. Thread-safety: the store's.
 class JobRows {
  public:
   /// `store` must outlive this object.
@@ -70,10 +73,26 @@ class JobRows {
   core::Result<StepRecord> step(std::uint64_t step);
   /// 0 before the first.
   core::Result<std::uint64_t> last();
+  /// Of its records, which are nearly all that it takes on the disk, and of the last step's. An
+  /// older version's rows count nothing. Errors: kDataLoss.
+  struct Bytes {
+    std::uint64_t all = 0, last = 0;
+  };
+  core::Result<Bytes> bytes();
+  /// Drops the step before the last, of which the provider needs nothing once it has committed to
+  /// the last: whoever accuses it of one shows it what that began with.
+  core::Result<void> drop_before_last();
   /// All of it: steps in portions, then the rest in one batch with `more`.
   core::Result<void> erase(core::Store::Batch more);
 
  private:
+  struct Last {
+    std::uint64_t step = 0;
+    std::uint64_t job = 0, before = 0, bytes = 0;  // of the records: J's, other steps', its own
+  };
+  core::Result<Last> read_last();
+  core::Store::Write written(const Last& last) const;
+
   core::Store& store_;
   core::Digest job_id_;
 };

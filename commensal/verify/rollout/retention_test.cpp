@@ -23,7 +23,16 @@ class Retained : public testing::RolloutTest {
     return id;
   }
   static Retention all_but(std::set<core::Digest> needed, std::size_t most) {
-    return {most, [needed](const core::Digest& rollout) { return !needed.contains(rollout); }, {}};
+    return {.kept_max = most,
+            .may_go = [needed](const core::Digest& rollout) { return !needed.contains(rollout); }};
+  }
+  /// Those that go.
+  static std::vector<core::Digest> gone(core::Store& store, std::size_t more, Retention retention) {
+    std::vector<core::Digest> gone;
+    retention.gone = [&gone](const core::Digest& rollout) { gone.push_back(rollout); };
+    const auto made = make_room(store, more, retention);
+    EXPECT_TRUE(made) << made.error().message;
+    return gone;
   }
 };
 
@@ -32,10 +41,8 @@ TEST_F(Retained, TheOldestGoesThatMayWithAllItsRows) {
   std::vector<core::Digest> ids;
   for (std::uint64_t n = 0; n < 4; ++n) ids.push_back(keep(store, n, 5'000));
   EXPECT_EQ(*rollouts_by_age(store), ids);
-  EXPECT_TRUE(make_room(store, 1, all_but({}, 5))->empty());
-  const auto gone = make_room(store, 1, all_but({ids[0]}, 4));
-  ASSERT_TRUE(gone);
-  EXPECT_EQ(*gone, (std::vector{ids[1]}));
+  EXPECT_TRUE(gone(store, 1, all_but({}, 5)).empty());
+  EXPECT_EQ(gone(store, 1, all_but({ids[0]}, 4)), (std::vector{ids[1]}));
   EXPECT_FALSE(*JobRows(store, ids[1]).is_there());
   EXPECT_EQ(*JobRows(store, ids[1]).last(), 0u);
   EXPECT_FALSE(JobRows(store, ids[1]).step(1));
@@ -55,13 +62,68 @@ TEST_F(Retained, WhatIsNeededStays) {
   EXPECT_EQ(rollouts_by_age(store)->size(), 2u);
 }
 
+// The fault: rollouts were counted, not what their states take.
+TEST_F(Retained, TheOldestGoUntilSoManyBytesAreFree) {
+  store::MemoryStore store;
+  std::vector<core::Digest> ids;
+  for (std::uint64_t n = 0; n < 4; ++n) ids.push_back(keep(store, n, 3));
+  const std::uint64_t each = JobRows(store, ids[0]).bytes()->all;
+  EXPECT_GT(each, 3 * JobRows(store, ids[0]).bytes()->last);
+  Retention retention = all_but({ids[0]}, 4);
+  retention.bytes_less = each + 1;
+  EXPECT_EQ(gone(store, 0, retention), (std::vector{ids[1], ids[2]}));
+  retention.bytes_less = 2 * each;
+  const auto refused = make_room(store, 0, retention);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, fmt::format("{} bytes of rollouts have to go, and {} of those "
+                                                 "that are over may",
+                                                 2 * each, each));
+}
+
+TEST_F(Retained, OfAStepThatIsWrittenAgainTheLastCounts) {
+  store::MemoryStore store;
+  const core::Digest id = keep(store, 0, 2);
+  JobRows rows(store, id);
+  const JobRows::Bytes before = *rows.bytes();
+  StepRecord again;
+  again.step = receipt::Step(record_.job, 2);
+  const std::vector<float> state(1'000);
+  again.outputs = {{"state", tensor::Tensor::of<float>({1'000}, state)}};
+  ASSERT_TRUE(rows.put(again));
+  const JobRows::Bytes after = *rows.bytes();
+  EXPECT_GT(after.last, before.last + 4'000);
+  EXPECT_EQ(after.all - after.last, before.all - before.last);
+  ASSERT_TRUE(rows.drop_before_last());
+  EXPECT_EQ(rows.step(1).error().code, core::ErrorCode::kNotFound);
+  EXPECT_TRUE(rows.step(2));
+  EXPECT_EQ(rows.bytes()->all, after.all - before.last);
+  EXPECT_EQ(*rows.last(), 2u);
+}
+
+TEST(KeptBytesOfRollouts, AreCountedByOwner) {
+  KeptBytes kept;
+  const core::Digest a{1}, b{2};
+  kept.note(a, "alice", 10);
+  kept.note(b, "bob", 5);
+  kept.note(a, "alice", 30);
+  EXPECT_EQ(kept.of("alice"), 30u);
+  EXPECT_EQ(kept.all(), 35u);
+  kept.forget(a);
+  kept.forget(a);
+  EXPECT_EQ(kept.of("alice"), 0u);
+  EXPECT_EQ(kept.all(), 5u);
+  EXPECT_EQ(excess(5, 3, 8), 0u);
+  EXPECT_EQ(excess(5, 4, 8), 1u);
+  EXPECT_EQ(excess(5, 9, 8), 5u);
+}
+
 TEST_F(Retained, OneThatACrashCutShortGoesNextTime) {
   for (std::uint64_t write = 0; write < 3; ++write) {
     store::MemoryStore disk;
     const core::Digest old = keep(disk, 0, 5'000);
     store::testing::FaultStore fault(disk, write, store::testing::Fault::kCrashBefore);
     EXPECT_FALSE(make_room(fault, 1, all_but({}, 1)));
-    EXPECT_EQ(*make_room(disk, 1, all_but({}, 1)), (std::vector{old}));
+    EXPECT_EQ(gone(disk, 1, all_but({}, 1)), (std::vector{old}));
     EXPECT_FALSE(JobRows(disk, old).step(5'000));
     EXPECT_TRUE(rollouts_by_age(disk)->empty());
   }

@@ -30,6 +30,7 @@ class MoneyTrip : public ::testing::Test {
     config.audit_by_risk = audit_by_risk_;
     config.money = terms_.gateway;
     config.rollouts_kept_max = rollouts_kept_max_;
+    config.quotas = quotas_;
     config.receipts = receipts_;
     config.tries_max = tries_max_;
     config.outside_auditors = outside_auditors_;
@@ -90,6 +91,7 @@ class MoneyTrip : public ::testing::Test {
   double audit_probability_ = 0;  // of what open() opens
   bool audit_by_risk_ = true;
   std::size_t rollouts_kept_max_ = limits::kRolloutsKeptMax;
+  gateway::QuotaConfig quotas_;
   gateway::BookLimits receipts_;
   int tries_max_ = 3;
   bool outside_auditors_ = false;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What states of rollouts take on a gateway's disk counts as its account's, and who cancels one.
+#include <commensal/compute/train/testing/small_training.hpp>
+#include <commensal/lab/sim/testing/rollout_fixture.hpp>
+
+namespace commensal::sim {
+namespace {
+
+using namespace testing;
+
+class MoneyRolloutRoom : public MoneyRollouts {
+ protected:
+  static constexpr std::int64_t kRoom = 60'000;  // beside the models
+
+  std::unique_ptr<Market> open_small(std::uint64_t seed) {
+    const auto models = digits().size() + core::read_file(kLetters)->size();
+    quotas_.models.bytes_max = static_cast<std::int64_t>(models) + kRoom;
+    auto market = open(seed, 0.3);
+    prepare_letters(*market);
+    add(*market, "a");
+    return market;
+  }
+  static RolloutStatus run(Market& market, const std::string& key, std::uint64_t steps) {
+    gateway::RolloutRequest request = letters(steps, {}, 0);
+    request.key = key;
+    const RolloutStatus status = drive(market, request);
+    market.rest_ms(60'000);  // all tickets are decided
+    return status;
+  }
+};
+
+// The fault: of rollouts their number was bounded, so that free credit filled the disk.
+TEST_F(MoneyRolloutRoom, OneEndsWhereItsAccountMayKeepNoMoreAndGivesWayToTheNext) {
+  auto market = open_small(61);
+  const RolloutStatus first = run(*market, "first", 200);
+  EXPECT_EQ(first.entry.state, RolloutState::kFailed);
+  EXPECT_NE(first.entry.reason.find("and 'consumer' may keep"), std::string::npos)
+      << first.entry.reason;
+  EXPECT_NE(first.entry.reason.find("go on in another rollout"), std::string::npos);
+  EXPECT_GT(first.entry.steps_done, 5u);
+  EXPECT_LT(first.entry.steps_done, 100u);
+  EXPECT_EQ(first.trusted_steps, first.entry.steps_done);
+  gateway::Rollouts& rollouts = market->gateway().rollouts();
+  for (std::uint64_t step = 1; step <= first.entry.steps_done; ++step)
+    EXPECT_TRUE(rollouts.step(first.entry.id, step));
+  // Its price, no more: the steps that were not made are not paid.
+  EXPECT_EQ(
+      balance(*market, market->gateway().account_address("consumer"), AccountKind::kAvailable),
+      *terms_.consumer_deposit.minus(*terms_.gateway.price.times(Amount(first.entry.steps_done))));
+  const RolloutStatus second = run(*market, "second", 5);
+  EXPECT_EQ(second.entry.state, RolloutState::kFinished) << second.entry.reason;
+  EXPECT_FALSE(rollouts.status(first.entry.id));
+  EXPECT_TRUE(rollouts.step(second.entry.id, 1));
+}
+
+TEST_F(MoneyRolloutRoom, IsCountedAfterARestartToo) {
+  auto market = open_small(62);
+  const RolloutStatus first = run(*market, "first", 8);
+  EXPECT_EQ(first.entry.state, RolloutState::kFinished) << first.entry.reason;
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  market->rest_ms(12'000);
+  const RolloutStatus second = run(*market, "second", 200);
+  EXPECT_EQ(second.entry.state, RolloutState::kFailed);
+  EXPECT_FALSE(market->gateway().rollouts().status(first.entry.id));
+  EXPECT_LE(*market->gateway().rollouts().shrink("consumer", kRoom), kRoom);
+}
+
+TEST_F(MoneyRolloutRoom, AModelTakesThePlaceOfThoseThatAreOver) {
+  auto market = open_small(63);
+  const RolloutStatus first = run(*market, "first", 200);
+  EXPECT_EQ(first.entry.state, RolloutState::kFailed);
+  const auto pushed = market->push("more", train::testing::small_model());
+  EXPECT_TRUE(pushed) << pushed.error().message;
+  EXPECT_FALSE(market->gateway().rollouts().status(first.entry.id));
+}
+
+TEST_F(MoneyRolloutRoom, OneThatCouldNeverBeKeptIsRefused) {
+  quotas_.models.bytes_max =
+      static_cast<std::int64_t>(digits().size() + core::read_file(kLetters)->size() + 1'000);
+  auto market = open(64, 0.3);
+  prepare_letters(*market);
+  add(*market, "a");
+  const auto refused = market->gateway().rollouts().create(letters(9, {}, 0));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, core::ErrorCode::kResourceExhausted);
+  EXPECT_EQ(refused.error().message,
+            "the next state takes 1296 bytes, and 'consumer' may keep 1000 more of its rollouts "
+            "(those that are over count while they are needed)");
+  EXPECT_EQ(
+      balance(*market, market->gateway().account_address("consumer"), AccountKind::kAvailable),
+      terms_.consumer_deposit);
+}
+
+}  // namespace
+}  // namespace commensal::sim
