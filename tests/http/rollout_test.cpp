@@ -67,6 +67,23 @@ class HttpRollouts : public ::testing::Test {
   client::Client root_ = world_.client(world_.root);
 };
 
+TEST_F(HttpRollouts, AreCancelledByTheirOwner) {
+  world_.start_provider();
+  client::RolloutOrder wanted = order();
+  wanted.steps = 100'000;
+  const auto made = insist(wanted);
+  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_GE(alice_.rollout(made->id, 0, 10'000)->steps_done, 1u);
+  EXPECT_EQ(bob_.cancel_rollout(made->id).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(alice_.rollout(made->id)->state, "running");
+  ASSERT_TRUE(alice_.cancel_rollout(made->id));
+  const auto info = alice_.rollout(made->id);
+  EXPECT_EQ(info->state, "cancelled");
+  EXPECT_LT(info->steps_done, 100'000u);
+  EXPECT_TRUE(alice_.rollout_step(made->id, 1));
+  EXPECT_TRUE(alice_.cancel_rollout(made->id));
+}
+
 TEST_F(HttpRollouts, AreMadeFollowedAndShownToTheirOwnerOnly) {
   world_.start_provider();
   client::RolloutOrder wanted = order();

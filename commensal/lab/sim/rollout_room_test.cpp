@@ -92,5 +92,34 @@ TEST_F(MoneyRolloutRoom, OneThatCouldNeverBeKeptIsRefused) {
       terms_.consumer_deposit);
 }
 
+TEST_F(MoneyRolloutRoom, WhatIsCancelledKeepsAndPaysWhatWasMade) {
+  auto market = open(65, 0.3);
+  prepare_letters(*market);
+  const std::vector<crypto::Address> providers = {market->address_of(add(*market, "a"))};
+  const auto made = market->gateway().rollouts().create(letters(200, {}, 1));
+  ASSERT_TRUE(made) << made.error().message;
+  market->rest_ms(60);
+  gateway::Rollouts& rollouts = market->gateway().rollouts();
+  const auto cancelled = rollouts.cancel(made->entry.id);
+  ASSERT_TRUE(cancelled) << cancelled.error().message;
+  EXPECT_EQ(cancelled->entry.state, RolloutState::kCancelled);
+  market->rest_ms(60'000);
+  const RolloutStatus after = *rollouts.status(made->entry.id);
+  EXPECT_EQ(after.entry.reason, "its account has cancelled it");
+  EXPECT_GT(after.entry.steps_done, 0u);
+  EXPECT_LT(after.entry.steps_done, 200u);
+  EXPECT_LE(after.entry.steps_done, cancelled->entry.steps_done + 1);
+  EXPECT_EQ(after.audits.matched, after.entry.steps_done);
+  EXPECT_EQ(after.trusted_steps, after.entry.steps_done);
+  EXPECT_EQ(rollouts.cancel(made->entry.id)->entry.steps_done, after.entry.steps_done);
+  EXPECT_EQ(
+      balance(*market, market->gateway().account_address("consumer"), AccountKind::kAvailable),
+      *terms_.consumer_deposit.minus(*terms_.gateway.price.times(Amount(after.entry.steps_done))));
+  EXPECT_EQ(market->gateway().tickets().totals().issued, after.entry.steps_done);
+  EXPECT_EQ(market->gateway().providers()[0].queued, 0u);
+  check(*market, providers);
+  EXPECT_EQ(rollouts.cancel(core::Digest{}).error().code, core::ErrorCode::kNotFound);
+}
+
 }  // namespace
 }  // namespace commensal::sim

@@ -101,7 +101,7 @@ struct RolloutOrder {
 struct RolloutInfo {
   core::Digest id{};
   crypto::Address provider;
-  std::string state;  // "running", "finished", "failed", "caught"
+  std::string state;  // "running", "finished", "failed", "caught", "cancelled"
   std::string reason;
   std::uint64_t steps_done = 0;  // delivered
   std::uint64_t steps = 0;
@@ -187,6 +187,8 @@ class Client {
   /// `wait_ms` (at most 30 s) have passed.
   core::Result<RolloutInfo> rollout(const core::Digest& id, std::uint64_t after = 0,
                                     std::int64_t wait_ms = 0);
+  /// No more of its steps are asked for; one that is over stays as it is. Durable when it returns.
+  core::Result<void> cancel_rollout(const core::Digest& id);
   /// rollout::JobRecord and rollout::StepRecord, encoded.
   core::Result<core::Bytes> rollout_record(const core::Digest& id);
   core::Result<core::Bytes> rollout_step(const core::Digest& id, std::uint64_t step);

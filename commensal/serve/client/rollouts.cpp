@@ -38,6 +38,8 @@ core::Result<RolloutInfo> Client::rollout(const core::Digest& id, std::uint64_t 
   return read_rollout(body);
 }
 
+core::Result<void> Client::cancel_rollout(const core::Digest& id) { return remove(target_of(id)); }
+
 core::Result<core::Bytes> Client::rollout_record(const core::Digest& id) {
   return get(target_of(id) + "/record");
 }

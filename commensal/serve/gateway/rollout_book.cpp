@@ -12,7 +12,8 @@ constexpr std::string_view kRollouts = "rollouts";
 }  // namespace
 
 std::span<const std::string_view> enum_names(RolloutState) {
-  static constexpr std::string_view kNames[] = {"running", "finished", "failed", "caught"};
+  static constexpr std::string_view kNames[] = {"running", "finished", "failed", "caught",
+                                                "cancelled"};
   return kNames;
 }
 

@@ -10,9 +10,10 @@ namespace commensal::gateway {
 
 enum class RolloutState : std::uint8_t {
   kRunning,
-  kFinished,  // all steps are delivered
-  kFailed,    // a party refuses to go on
-  kCaught,    // an audit has found a step that is wrong
+  kFinished,   // all steps are delivered
+  kFailed,     // a party refuses to go on
+  kCaught,     // an audit has found a step that is wrong
+  kCancelled,  // its account wants no more of it
 };
 std::span<const std::string_view> enum_names(RolloutState);
 

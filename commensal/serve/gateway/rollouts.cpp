@@ -258,6 +258,13 @@ Result<rollout::JobRecord> Rollouts::record(const core::Digest& rollout) const {
   return rollout::JobRows(deps_.store, found.entry.job).rollout();
 }
 
+Result<RolloutStatus> Rollouts::cancel(const core::Digest& rollout) {
+  const auto found = live_.find(rollout);
+  if (found != live_.end())
+    fail(*LivePtr(found->second), RolloutState::kCancelled, "its account has cancelled it");
+  return status(rollout);
+}
+
 Result<void> Rollouts::wait(const core::Digest& rollout, std::int64_t wait_ms,
                             std::function<void()> then) {
   if (waiters_.size() >= limits::kRolloutWaitersMax) {

@@ -74,6 +74,9 @@ class Rollouts {
   /// Durable when it returns. Errors: kNotFound (model), kInvalidArgument, kUnavailable (no
   /// provider, with the reason), kResourceExhausted (bounds).
   core::Result<RolloutStatus> create(RolloutRequest request);
+  /// No more steps of it are asked for; what is committed to is delivered and paid. Of one that is
+  /// over nothing changes. Durable when it returns. Error: kNotFound.
+  core::Result<RolloutStatus> cancel(const core::Digest& rollout);
   /// Has the account's oldest rollouts that are over go until at most so many bytes are kept of
   /// all, as far as they may. Returns how many are kept then. Errors: the store's.
   core::Result<std::int64_t> shrink(const std::string& account, std::int64_t most);
@@ -133,6 +136,7 @@ class Rollouts {
   core::Result<void> fit(const std::string& account, std::uint64_t more);
   core::Result<void> fit_next_state(const Live& live);
   void note_bytes(const RolloutEntry& entry);
+  void keep_late(const event::StepKept& kept);
   core::Result<crypto::Address> choose_provider(const ModelVersion& model,
                                                 const std::string& privacy_class,
                                                 const std::set<crypto::Address>& tried) const;

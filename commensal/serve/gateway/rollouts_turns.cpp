@@ -289,6 +289,7 @@ void Rollouts::on_kept(const event::StepKept& kept) {
   const LivePtr live = of_job(kept.work->id());
   if (!live) {
     if (!kept.record) deps_.till.release(kept.work->account, 1);
+    if (kept.record) keep_late(kept);
     return;
   }
   ended(*live);
@@ -306,6 +307,19 @@ void Rollouts::on_kept(const event::StepKept& kept) {
   wake(live->entry.id);
 }
 
+/// What was committed to when its rollout was cancelled.
+void Rollouts::keep_late(const event::StepKept& kept) {
+  const RolloutEntry* const known = book_.of_job(kept.work->id());
+  if (known == nullptr) return;
+  count(*kept.record);
+  RolloutEntry entry = *known;
+  entry.steps_done = kept.work->client.delivered();
+  entry.final_root = kept.work->client.root();
+  deps_.events.report(book_.put(entry));
+  note_bytes(entry);
+  wake(entry.id);
+}
+
 /// Its end, whatever it was.
 void Rollouts::close(RolloutEntry entry) {
   const auto live = live_.find(entry.id);
@@ -314,7 +328,9 @@ void Rollouts::close(RolloutEntry entry) {
     entry.final_root = live->second->entry.final_root;
   }
   deps_.events.report(book_.put(entry));
-  deps_.steps.withdraw(entry.job);
+  // Who cancels pays for what is computed already.
+  if (entry.state != RolloutState::kCancelled || !deps_.steps.is_committed(entry.job))
+    deps_.steps.withdraw(entry.job);
   if (live != live_.end()) {
     deps_.till.release(entry.account, live->second->reserved);
     ended(*live->second);

@@ -131,6 +131,7 @@ constexpr About kAbout[] = {
     {"POST /v1/rollouts", "Start a rollout of many steps"},
     {"GET /v1/rollouts", "Own rollouts"},
     {"GET /v1/rollouts/{rollout}", "How far a rollout is"},
+    {"DELETE /v1/rollouts/{rollout}", "Cancel a rollout"},
     {"GET /v1/rollouts/{rollout}/record", "What is kept of it", "", "bytes"},
     {"GET /v1/rollouts/{rollout}/steps/{step}", "A step and its receipt", "", "bytes"},
     {"POST /v1/audits", "Take an audit", "", "bytes"},

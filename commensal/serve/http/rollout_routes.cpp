@@ -98,6 +98,14 @@ void show_rollout(const Services& services, CallPtr call, Reply reply) {
       });
 }
 
+Response cancel_rollout(Gateway& gateway, const Call& call, gateway::Act& act) {
+  act.what = "rollout.cancel";
+  act.on = call.params.at("rollout");
+  const auto status = find_rollout(gateway, call);
+  if (!status) return error_response(status.error());
+  return status_response(gateway.rollouts().cancel(status->entry.id));
+}
+
 /// rollout::JobRecord, encoded: the job, and what opens c_0.
 Response show_record(Gateway& gateway, const Call& call) {
   const auto status = find_rollout(gateway, call);
@@ -149,6 +157,8 @@ constexpr Route kRoutes[] = {
     {"POST", "/v1/rollouts", Auth::kToken, Scope::kInfer, kLarge, create_rollout, true},
     {"GET", "/v1/rollouts", Auth::kToken, Scope::kInfer, kSmall, on_loop<list_rollouts>},
     {"GET", "/v1/rollouts/{rollout}", Auth::kToken, Scope::kInfer, kSmall, show_rollout},
+    {"DELETE", "/v1/rollouts/{rollout}", Auth::kToken, Scope::kInfer, kSmall,
+     changes<cancel_rollout>},
     {"GET", "/v1/rollouts/{rollout}/record", Auth::kToken, Scope::kInfer, kSmall,
      on_loop<show_record>},
     {"GET", "/v1/rollouts/{rollout}/steps/{step}", Auth::kToken, Scope::kInfer, kSmall,
