@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <apps/commensal/remote_model.hpp>
 #include <apps/common/progress.hpp>
 #include <commensal/base/crypto/sha256.hpp>
@@ -12,7 +13,7 @@ using core::Result;
 Result<RemoteModel> RemoteModel::push(const train::Trainer& trainer, client::Client& client,
                                       const RemoteTraining& how) {
   RemoteModel made;
-  std::int64_t each = how.each;
+  std::int64_t each = std::min(how.each, trainer.plan().steps - trainer.done());
   if (each == 0) {
     COMMENSAL_ASSIGN(each, train::segment_length(trainer));
   }

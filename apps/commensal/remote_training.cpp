@@ -36,13 +36,22 @@ class Remote {
         report_(report),
         stop_(stop) {}
 
+  /// As far as whole segments lead.
   Result<RemoteEnd> run() {
+    const auto made = make_all();
+    if (stop_.stop_requested()) cancel();
+    COMMENSAL_TRY(made);
+    return end_;
+  }
+
+ private:
+  std::int64_t left() const { return trainer_.plan().steps - trainer_.done(); }
+
+  Result<void> make_all() {
     find_price();
-    if (trainer_.done() == 0) COMMENSAL_TRY(trainer_.evaluate());
-    COMMENSAL_TRY(report_.show(trainer_));
     COMMENSAL_ASSIGN(std::optional<Rollout> next, find_begun());
     int vain = 0;
-    for (int attempt = 0; trainer_.done() < steps() && !stop_.stop_requested(); ++attempt) {
+    for (int attempt = 0; left() >= each_ && !stop_.stop_requested(); ++attempt) {
       const std::int64_t before = trainer_.done();
       if (!next) {
         COMMENSAL_ASSIGN(next, start(attempt));
@@ -58,11 +67,18 @@ class Remote {
                           trainer_.done() + 1, info.reason);
       }
     }
-    return end_;
+    return {};
   }
 
- private:
-  std::int64_t steps() const { return trainer_.plan().steps; }
+  /// Nobody waits for more of it; what was made of it, the same command goes on from.
+  void cancel() {
+    if (!running_) return;
+    const auto cancelled = client_.cancel_rollout(*running_);
+    if (cancelled) return;
+    report_.end();
+    fmt::print(stderr, "rollout {} goes on: {}\n", core::to_hex(*running_),
+               cancelled.error().message);
+  }
 
   /// Where there is money.
   void find_price() {
@@ -128,6 +144,7 @@ class Remote {
     client::RolloutInfo info = rollout.info;
     auto taken = static_cast<std::uint64_t>((trainer_.done() - rollout.began) / each_);
     signed_.reset();
+    running_ = info.id;
     tell_begun(info);
     for (;;) {
       while (taken < info.trusted_steps && !stop_.stop_requested()) {
@@ -143,6 +160,7 @@ class Remote {
       const auto ask = [&] { return client_.rollout(info.id, seen, kNewsMs); };
       COMMENSAL_ASSIGN(info, ask_again(kAwayMsMax, ask, stop_));
     }
+    running_.reset();
     count(info, info.trusted_steps);
     if (info.state == "finished" && info.mismatches.empty() && info.trusted_steps == taken)
       return info;
@@ -173,7 +191,8 @@ class Remote {
       report_.go_back(trainer_);
       COMMENSAL_TRY(trainer_.save());
     }
-    if (rollout.was_over && info.trusted_steps == 0) return {};
+    const bool is_no_news = rollout.was_over && info.trusted_steps == 0;
+    if (is_no_news || info.state == "cancelled") return {};
     const std::string& why = info.reason.empty() ? info.state : info.reason;
     const std::string provider = crypto::to_text(info.provider);
     report_.tell(fmt::format("back to step {:>3}  {}: {}", trainer_.done(), provider, why),
@@ -257,6 +276,7 @@ class Remote {
   std::optional<rollout::SignedSteps> signed_;  // of the present rollout
   double price_ = 0;                            // of a segment
   std::uint64_t paid_ = 0;                      // segments
+  std::optional<core::Digest> running_;         // the present rollout
   std::string waits_for_;
   RemoteEnd end_;
 };
@@ -271,8 +291,8 @@ void RemoteTraining::declare(CLI::App& command) {
       "(default: the model's own name and -training)");
   command
       .add_option("--segment", each,
-                  "At a gateway: steps between two states that are committed to; must divide those "
-                  "that are left (default: so many that hashing costs about a thousandth)")
+                  "At a gateway: steps between two states that are committed to, the last fewer "
+                  "(default: so many that hashing costs about a thousandth, an eighth at most)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
   command
       .add_option("--audit-probability", audit_probability,
@@ -304,8 +324,17 @@ Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, const RemoteTraining
                                    TrainingReport& report, const std::stop_token& stop) {
   if (trainer.done() == trainer.plan().steps) return RemoteEnd();
   COMMENSAL_ASSIGN(client::Client client, connect(remote.connection));
-  COMMENSAL_ASSIGN(RemoteModel model, RemoteModel::push(trainer, client, remote));
-  return Remote(trainer, client, std::move(model), report, stop).run();
+  if (trainer.done() == 0) COMMENSAL_TRY(trainer.evaluate());
+  COMMENSAL_TRY(report.show(trainer));
+  RemoteEnd end;
+  while (trainer.done() < trainer.plan().steps && !stop.stop_requested()) {
+    COMMENSAL_ASSIGN(RemoteModel model, RemoteModel::push(trainer, client, remote));
+    COMMENSAL_ASSIGN(const RemoteEnd made,
+                     Remote(trainer, client, std::move(model), report, stop).run());
+    end.segments += made.segments;
+    end.audited += made.audited;
+  }
+  return end;
 }
 
 }  // namespace commensal::apps

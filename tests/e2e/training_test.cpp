@@ -145,8 +145,7 @@ TEST_F(Trainings, GoOnFromACheckpointInTheRolloutThatTheyHave) {
     Process stopped(at_the_gateway(), folder_.at("stopped.log"));
     rollout = line_of(stopped, "rollout ");
     EXPECT_NE(line_of(stopped, "step "), "");
-    stopped.signal(SIGTERM);
-    EXPECT_EQ(stopped.wait(), 1);
+    stopped.kill();
   }
   EXPECT_TRUE(std::filesystem::exists(training_.file("kept")));
   int status = -1;
@@ -156,6 +155,42 @@ TEST_F(Trainings, GoOnFromACheckpointInTheRolloutThatTheyHave) {
   EXPECT_THAT(said, HasSubstr(rollout));
   EXPECT_THAT(said, HasSubstr("weights  " + expected));
   EXPECT_THAT(said, HasSubstr("audited  100 of 100 segments"));
+}
+
+// And 402 steps leave two behind 100 segments of four.
+TEST_F(Trainings, AreCancelledByASignalAndGoOnInAnotherRollout) {
+  training_.write_plan("steps: 402\noptimiser: {kind: momentum, rate: 0.02}\n");
+  const std::string expected = local_weights();
+  const auto honest = start_honest();
+  std::string rollout;
+  {
+    Process stopped(at_the_gateway(), folder_.at("stopped.log"));
+    rollout = line_of(stopped, "rollout ").substr(8, 64);
+    EXPECT_NE(line_of(stopped, "step "), "");
+    stopped.signal(SIGTERM);
+    EXPECT_EQ(stopped.wait(), 1);
+    const auto log = core::read_file(folder_.at("stopped.log"));
+    ASSERT_TRUE(log);
+    EXPECT_THAT(
+        std::string(core::as_text(*log)),
+        HasSubstr("of 402: the gateway has its state, the same command goes on from there"));
+  }
+  client::Client client = connect();
+  const auto id = core::digest_from_hex(rollout);
+  ASSERT_TRUE(id) << rollout;
+  const auto cancelled = client.rollout(*id);
+  ASSERT_TRUE(cancelled) << cancelled.error().message;
+  EXPECT_EQ(cancelled->state, "cancelled");
+  EXPECT_GE(cancelled->steps_done, 1u);
+  EXPECT_LT(cancelled->steps_done, 100u);
+  int status = -1;
+  const std::string said = run(at_the_gateway(), status);
+  EXPECT_EQ(status, 0) << said;
+  EXPECT_THAT(said, HasSubstr(rollout));  // what was made of it is there
+  EXPECT_THAT(said, HasSubstr("weights  " + expected));
+  EXPECT_THAT(said, HasSubstr("audited  101 of 101 segments"));
+  EXPECT_LE(client.rollout(*id)->steps_done, cancelled->steps_done + 1);
+  verify_ledger();
 }
 
 TEST_F(Trainings, ThatDivergeSaySoAsLocalOnesDo) {
@@ -211,27 +246,6 @@ TEST_F(Trainings, GoToThoseWhoAreNamedNow) {
   said = run(words, status);
   EXPECT_EQ(status, 1) << said;
   EXPECT_THAT(said, HasSubstr("is public: --allow keeps them from nobody"));
-}
-
-TEST_F(Trainings, GoOnAfterASignalToTheirConsumer) {
-  training_.write_plan("steps: 400\noptimiser: {kind: momentum, rate: 0.02}\n");
-  const std::string expected = local_weights();
-  const auto honest = start_honest();
-  {
-    Process stopped(at_the_gateway(), folder_.at("stopped.log"));
-    EXPECT_NE(line_of(stopped, "step "), "");
-    stopped.signal(SIGTERM);
-    EXPECT_EQ(stopped.wait(), 1);
-    const auto log = core::read_file(folder_.at("stopped.log"));
-    ASSERT_TRUE(log);
-    EXPECT_THAT(
-        std::string(core::as_text(*log)),
-        HasSubstr("of 400: the gateway has its state, the same command goes on from there"));
-  }
-  int status = -1;
-  const std::string said = run(at_the_gateway(), status);
-  EXPECT_EQ(status, 0) << said;
-  EXPECT_THAT(said, HasSubstr("weights  " + expected));
 }
 
 TEST_F(Trainings, SayWhoMayHaveTheData) {
