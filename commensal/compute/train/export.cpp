@@ -37,7 +37,7 @@ std::map<std::string, ::onnx::TensorProto*> weights_in(::onnx::GraphProto& graph
   std::map<std::string, ::onnx::TensorProto*> found;
   for (auto& initialiser : *graph.mutable_initializer()) found[initialiser.name()] = &initialiser;
   for (auto& node : *graph.mutable_node()) {
-    if (node.op_type() != "Constant" || node.output_size() != 1) continue;
+    if (node.output_size() != 1) continue;
     for (auto& attribute : *node.mutable_attribute()) {
       if (auto* const value = tensor_of(attribute)) found[node.output(0)] = value;
     }

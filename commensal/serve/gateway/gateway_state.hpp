@@ -75,6 +75,28 @@ struct Gateway::State {
   Doubts doubts;
   Served served;
 
+  Rollouts::Dependencies rollouts_on(const GatewayDependencies& w, const GatewayConfig& c) {
+    return {loop,
+            w.clock,
+            w.rng,
+            store,
+            w.key,
+            auditor_key.address(),
+            roster,
+            hub,
+            lottery,
+            audit_policy,
+            bank,
+            book,
+            till,
+            events,
+            steps,
+            shares,
+            privacy,
+            accounts,
+            {c.rollouts_kept_max, c.quotas.rollouts_max}};
+  }
+
   State(const GatewayDependencies& w, const GatewayConfig& c)
       : loop(w.loop),
         deps(w),
@@ -114,26 +136,7 @@ struct Gateway::State {
         dispatcher(
             {loop, w.clock, w.rng, w.key, roster, shares, lottery, audit_policy, steps, events},
             {c.pause_ms_max, c.tries_max, auditor_key.address(), c.outside_auditors}),
-        rollouts({loop,
-                  w.clock,
-                  w.rng,
-                  store,
-                  w.key,
-                  auditor_key.address(),
-                  roster,
-                  hub,
-                  lottery,
-                  audit_policy,
-                  bank,
-                  book,
-                  till,
-                  events,
-                  steps,
-                  shares,
-                  privacy,
-                  accounts,
-                  c.rollouts_kept_max,
-                  c.quotas.rollouts_max}),
+        rollouts(rollouts_on(w, c)),
         deliveries({loop, w.clock, w.rng, store, book, till, audit_policy, events}),
         answers({loop, hub, book, lottery, till, dispatcher, observer, events, privacy}),
         auditor({loop, w.clock, auditor_key, hub, book, events, w.engines, w.rng,
@@ -144,9 +147,6 @@ struct Gateway::State {
         removals({loop, w.clock, hub, uploads, book, rollouts, accusations, events}),
         recalls({loop, w.clock, store, hub, roster, holders, rollouts, accusations, events},
                 c.private_idle_ms) {
-    hub.count_too([this](const std::string& owner, std::int64_t most) {
-      return rollouts.shrink(owner, most);
-    });
     roster.hear_if([this](const crypto::Address& provider) { return has_to_answer(provider); });
     roster.on_grant([this](const crypto::Address& provider, const core::Digest& content) {
       return on_grant(provider, content);

@@ -9,7 +9,10 @@ namespace commensal::gateway {
 using core::ErrorCode;
 using core::Result;
 
-Rollouts::Rollouts(const Dependencies& deps) : deps_(deps), book_(deps_.store) {}
+Rollouts::Rollouts(const Dependencies& deps) : deps_(deps), book_(deps_.store) {
+  deps_.hub.count_too(
+      [this](const std::string& owner, std::int64_t most) { return shrink(owner, most); });
+}
 
 Result<void> Rollouts::open() {
   COMMENSAL_TRY(book_.open());
@@ -58,7 +61,8 @@ Result<void> Rollouts::admit(const RolloutRequest& request) {
   }
   const auto own = std::ranges::count_if(
       live_, [&](const auto& one) { return one.second->entry.account == request.account.name; });
-  if (request.account.role != Role::kOperator && std::cmp_greater_equal(own, deps_.account_max)) {
+  if (request.account.role != Role::kOperator &&
+      std::cmp_greater_equal(own, deps_.bounds.account_max)) {
     return core::fail(ErrorCode::kResourceExhausted,
                       "'{}' has {} rollouts running, the most of one account: wait for one",
                       request.account.name, own);

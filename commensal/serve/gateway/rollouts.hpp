@@ -42,6 +42,11 @@ struct RolloutStatus {
 class Rollouts {
  public:
   using StreamId = Roster::StreamId;
+  struct Bounds {
+    std::size_t kept_max = limits::kRolloutsKeptMax;     // the oldest that are over make room
+    std::size_t account_max = limits::kRolloutsLiveMax;  // running, of one account
+    std::uint64_t bytes_max = limits::kGatewayRolloutBytesMax;  // of all that are kept
+  };
   /// All of them outlive this object.
   struct Dependencies {
     core::Loop& loop;
@@ -62,9 +67,7 @@ class Rollouts {
     Shares& shares;
     const PrivacyAuditors& privacy;
     Accounts& accounts;
-    std::size_t kept_max = limits::kRolloutsKeptMax;     // the oldest that are over make room
-    std::size_t account_max = limits::kRolloutsLiveMax;  // running, of one account
-    std::uint64_t bytes_max = limits::kGatewayRolloutBytesMax;  // of all that are kept
+    Bounds bounds;
   };
   explicit Rollouts(const Dependencies& deps);
 

@@ -26,7 +26,7 @@ bool is_accused(const ledger::State& state, const core::Digest& job) {
 Result<void> Rollouts::make_room(std::size_t more, std::uint64_t bytes_less,
                                  const std::string& account) {
   std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
-  rollout::Retention retention{.kept_max = deps_.kept_max, .bytes_less = bytes_less};
+  rollout::Retention retention{.kept_max = deps_.bounds.kept_max, .bytes_less = bytes_less};
   retention.may_go = [&](const core::Digest& job) {
     const RolloutEntry* const entry = book_.of_job(job);
     if (!account.empty() && (entry == nullptr || entry->account != account)) return false;
@@ -79,7 +79,7 @@ Result<void> Rollouts::fit(const std::string& account, std::uint64_t more) {
                         more, account, most - std::min(kept, most));
     }
   }
-  const std::uint64_t less = rollout::excess(kept_bytes_.all(), more, deps_.bytes_max);
+  const std::uint64_t less = rollout::excess(kept_bytes_.all(), more, deps_.bounds.bytes_max);
   return less > 0 ? make_room(0, less, "") : Result<void>();
 }
 
