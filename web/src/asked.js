@@ -9,7 +9,8 @@ function tensors(list) {
   return list.map((one) => {
     try {
       const { name, datatype, shape, elements } = one;
-      return elements ? tensorOfOip(name, datatype, shape, elements) : tensorOfJson(one);
+      const isBinary = elements instanceof Uint8Array; // what is shown is made of it then
+      return isBinary ? tensorOfOip(name, datatype, shape, elements) : tensorOfJson(one);
     } catch (error) {
       if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
       return { name: one.name, why: error.message };

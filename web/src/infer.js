@@ -4,6 +4,12 @@
 import { modelPath } from "./api.js";
 import { elementsOf } from "./elements.js";
 
+/** Made anew: whatever else came with it, such as elements of its own, is not believed. */
+function outputOf({ name, datatype, shape, data }, elements) {
+  if (!elements) return { name, datatype, shape, data };
+  return { name, datatype, shape, elements, data: elementsOf({ oip: datatype, elements }) };
+}
+
 /**
  * The answer in the body of POST .../infer, of which the first `jsonBytes` are JSON (all of them,
  * where that is null): outputs that follow as binary data have `elements`, as they were signed, and
@@ -12,15 +18,15 @@ import { elementsOf } from "./elements.js";
 export function readAnswer(body, jsonBytes) {
   const answer = JSON.parse(new TextDecoder().decode(body.subarray(0, jsonBytes ?? body.length)));
   let at = jsonBytes ?? body.length;
-  for (const output of answer.outputs ?? []) {
+  const outputs = (answer.outputs ?? []).map((output) => {
     const size = output.parameters?.binary_data_size;
-    if (size === undefined) continue;
-    if (!(size >= 0 && size <= body.length - at)) throw new RangeError("the answer is cut off");
-    output.elements = body.slice(at, at + size);
-    output.data = elementsOf({ oip: output.datatype, elements: output.elements });
+    if (size === undefined) return outputOf(output, null);
+    if (!(Number.isInteger(size) && size >= 0 && size <= body.length - at))
+      throw new RangeError("the answer is cut off");
     at += size;
-  }
-  return answer;
+    return outputOf(output, body.slice(at - size, at));
+  });
+  return { ...answer, outputs };
 }
 
 /** `model`'s answer to `inputs`, as readAnswer() has it. */

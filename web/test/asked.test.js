@@ -37,6 +37,16 @@ test("a receipt is held against what this tab has sent and got", async () => {
   assert.deepEqual(failed(await check(asked.of("e"))), ["expected provider"]);
 });
 
+test("what is shown is compared, not what came beside it", async () => {
+  const asked = makeAsked();
+  const elements = [...tensorOfJson(OUTPUT).elements];
+  const lie = { ...OUTPUT, data: [-777, 888] };
+  for (const said of [elements, { ...elements, length: elements.length }]) {
+    asked.keep(MODEL, [INPUT], answerOf("a", [{ ...lie, elements: said }]));
+    assert.deepEqual(failed(await check(asked.of("a"))), ["answered"]);
+  }
+});
+
 test("what cannot be compared is called unknown, not right", async () => {
   const asked = makeAsked();
   const wide = json("y", "INT64", [1], [2 ** 60]);
@@ -128,6 +138,12 @@ test("tensors of JSON have the bytes that are signed", () => {
     ["FP32", [1], ["1"]],
     ["FP64", [2], [1, NaN]],
     ["BOOL", [1], [null]],
+    ["BOOL", [1], ["no"]],
+    ["UINT8", [1], [257]], // an array of the type makes 1 of it
+    ["INT32", [1], [2 ** 32]],
+    ["UINT64", [1], [-1]],
+    ["FP32", [1], [1e300]],
+    ["BYTES", [1], [["a"]]],
   ]) {
     assert.throws(() => bytes(...bad), RangeError, bad[0]);
   }

@@ -26,6 +26,16 @@ test("outputs that follow as binary data are taken apart", () => {
   assert.deepEqual(readAnswer(Uint8Array.from(plain), null).outputs[0].data, [3]);
 });
 
+test("an answer brings no elements of its own beside what is shown", () => {
+  const lie = { name: "y", datatype: "FP32", shape: [1], data: [-777] };
+  for (const elements of [{ 0: 1, length: 1 }, [0, 0, 128, 63], "AACAPw=="]) {
+    const json = Uint8Array.from(text({ outputs: [{ ...lie, elements, oip: "FP32" }] }));
+    assert.deepEqual(readAnswer(json, null).outputs, [lie]);
+  }
+  const cut = text({ outputs: [{ ...lie, parameters: { binary_data_size: 0.5 } }] });
+  assert.throws(() => readAnswer(Uint8Array.from([...cut, 1]), cut.length), RangeError);
+});
+
 test("a model is asked for binary outputs", async () => {
   const asked = [];
   const json = text({ outputs: [] });

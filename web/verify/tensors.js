@@ -77,11 +77,13 @@ export function tensorOfOip(name, datatype, shape, elements) {
 
 /**
  * The same of an input or output as JSON has it: {name, datatype, shape, data}. Throws RangeError
- * for numbers that JSON has rounded, or has null in the place of.
+ * for numbers that JSON has rounded, or has null in the place of, and for what an array of the type
+ * would make something else of than is shown.
  */
 export function tensorOfJson({ name, datatype, shape, data }) {
   const dtype = BY_OIP.get(datatype);
   if (dtype && !dtype.array) {
+    if (data.some((text) => typeof text !== "string")) throw new RangeError("that is no text");
     const texts = data.map((text) => new TextEncoder().encode(text));
     return tensorOf(name, dtype.number, shape, joined(texts.flatMap((t) => [lengthOf(t), t])));
   }
@@ -93,9 +95,12 @@ export function tensorOfJson({ name, datatype, shape, data }) {
   // The gateway writes null for these; Number(null) is 0.
   if (datatype.startsWith("FP") && !data.every(Number.isFinite))
     throw new RangeError("JSON has no form of what is not finite");
-  if (datatype === "BOOL" && data.includes(null)) throw new RangeError("null is no BOOL");
+  if (datatype === "BOOL" && !data.every((one) => typeof one === "boolean"))
+    throw new RangeError("it has what is neither true nor false");
   const isWide = dtype.array === BigInt64Array || dtype.array === BigUint64Array;
   const values = dtype.array.from(data, isWide ? BigInt : Number);
+  const isBeyond = (value, i) => isWhole ? Number(value) !== data[i] : !Number.isFinite(value);
+  if (values.some(isBeyond)) throw new RangeError(`it has numbers beyond ${datatype}`);
   return tensorOf(name, dtype.number, shape, new Uint8Array(values.buffer));
 }
 
