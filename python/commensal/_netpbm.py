@@ -11,23 +11,55 @@ from ._tensors import Array
 
 _SIDE_MAX = 1 << 14
 _PIXELS_MAX = 1 << 26
-_NUMBER = re.compile(rb"(?:[ \t-\r]|#[^\n]*)*([0-9]+)")
+_PIECE_BYTES = 1 << 16  # of plain numbers, which are lists of bytes for a while
+_BLANKS = re.compile(rb"[ \t-\r]*")
+_BLANK = re.compile(rb"[ \t-\r]")
+_DIGITS = re.compile(rb"[0-9]+")
 
 
 def is_netpbm(data: bytes) -> bool:
     return data[:2] in (b"P2", b"P3", b"P5", b"P6")
 
 
-def _plain(text: bytes, count: int) -> Array:
-    words = re.sub(rb"#[^\n]*", b"", text).split(None, count)[:count]
-    if words:  # behind the last number anything may stand
-        last = re.match(rb"[0-9]*", words[-1])
-        words[-1] = last[0] if last else b""
-    if len(words) < count or not all(word.isdigit() for word in words):
+def _number(data: bytes, at: int) -> re.Match[bytes] | None:
+    """The next one, after blanks and comments."""
+    while True:
+        blanks = _BLANKS.match(data, at)
+        at = blanks.end() if blanks else at
+        if data[at:at + 1] != b"#":
+            return _DIGITS.match(data, at)
+        at = data.find(b"\n", at)
+        if at < 0:
+            return None
+
+
+def _values(words: list[bytes]) -> list[int]:
+    if not all(word.isdigit() for word in words):
         raise ValueError("a pixel of the PGM or PPM is missing")
-    if any(len(word) > 3 and len(word.lstrip(b"0")) > 3 for word in words):
+    plain = [word if len(word) <= 3 else word.lstrip(b"0") or b"0" for word in words]
+    if any(len(word) > 3 or int(word) > 255 for word in plain):
         raise ValueError("a pixel of the PGM or PPM is brighter than its white")
-    return np.array([int(word.lstrip(b"0") or b"0") for word in words], np.int64)
+    return [int(word) for word in plain]
+
+
+def _plain(text: bytes, count: int) -> Array:
+    if len(text) < 2 * count:  # a blank and a digit each
+        raise ValueError("a pixel of the PGM or PPM is missing")
+    text = re.sub(rb"#[^\n]*", b"", text)
+    made = np.empty(count, np.uint8)
+    done = at = 0
+    while done < count:
+        blank = _BLANK.search(text, at + _PIECE_BYTES)
+        end = blank.start() if blank else len(text)
+        words = text[at:end].split(None, count - done)[:count - done]
+        if words and done + len(words) == count:  # behind the last number anything may stand
+            last = _DIGITS.match(words[-1])
+            words[-1] = last[0] if last else b""
+        elif end == len(text):
+            raise ValueError("a pixel of the PGM or PPM is missing")
+        made[done:done + len(words)] = _values(words)
+        done, at = done + len(words), end
+    return made
 
 
 def decoded(data: bytes) -> Array:
@@ -35,10 +67,10 @@ def decoded(data: bytes) -> Array:
     at = 2
     head: list[int] = []
     while len(head) < 3:
-        found = _NUMBER.match(data, at)
+        found = _number(data, at)
         if not found:
             break
-        head.append(int(found[1]) if len(found[1]) <= 9 else 10**9)
+        head.append(int(found[0]) if len(found[0]) <= 9 else 10**9)
         at = found.end()
     if len(head) < 3 or not 1 <= head[2] <= 255:
         raise ValueError("a PGM or PPM begins with its width, its height and its white, 1 to 255")

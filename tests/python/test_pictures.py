@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures become the very tensors that `commensal infer` makes of them."""
 import itertools
+import tracemalloc
 import unittest
 
 import commensal
@@ -67,10 +68,27 @@ class Netpbm(unittest.TestCase):
                  (b"P2 2 1 16 1", "missing"), (b"P2 2 1 16 1x 2", "missing"),
                  (b"P2 2 1 16 1_0 2", "missing"), (b"P2 1 1 16 -1", "missing"),
                  (b"P2 1 1 16 17", "brighter"), (b"P5 1 1 16 \x11", "brighter"),
-                 (b"P2 1 1 16 " + b"9" * 5000, "brighter")]
+                 (b"P2 1 1 16 " + b"9" * 5000, "brighter"), (b"P2 1 1 300 256", "white"),
+                 (b"P2 1 1 255 256", "brighter"), (b"P2 1 1 #9", "white"),
+                 (b"P2 1 1 9 #9", "missing"), (b"P5 " + b"#" * 5000, "width"),
+                 (b"P5 " + b"#\n" * 5000 + b" " * 5000, "width"),
+                 (b"P3 8192 8192 255 1 2 3", "missing")]
         for data, text in cases:
             with self.assertRaisesRegex(ValueError, text, msg=data[:40]):
                 _netpbm.decoded(data)
+
+
+    def test_plain_pictures_take_little_more_than_their_files(self):
+        side = 512
+        wanted = np.arange(side * side).reshape(1, side, side) % 256
+        rows = (b" ".join(b"%03d" % one for one in row) for row in wanted[0].tolist())
+        data = b"P2 %d %d 255\n" % (side, side) + b" # a row\n".join(rows)
+        tracemalloc.start()
+        made = _netpbm.decoded(data)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        self.assertTrue((made == wanted).all())
+        self.assertLess(peak, 6 * len(data))
 
 
 class NetpbmAnswers(WithSystem):
