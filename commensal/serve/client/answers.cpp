@@ -159,6 +159,8 @@ core::Result<void> read_signed_receipt(const Json& json, ReceiptInfo& info) {
   if (!receipt) return nonsense(receipt.error().message);
   if (protocol::receipt_id(receipt->body()) != info.id)
     return nonsense("the receipt has another id than was said");
+  if (receipt->job.provider != info.provider)
+    return nonsense("the receipt is signed by another provider than was said");
   info.receipt = *std::move(receipt);
   return {};
 }
@@ -255,7 +257,13 @@ core::Result<AccountInfo> read_account(core::ByteView body) { return one_of(body
 core::Result<std::vector<AccountInfo>> read_accounts(core::ByteView body) {
   return list_of(body, "accounts", account_of);
 }
-core::Result<ReceiptInfo> read_receipt(core::ByteView body) { return one_of(body, receipt_of); }
+core::Result<ReceiptInfo> read_receipt(core::ByteView body, const core::Digest& asked) {
+  COMMENSAL_ASSIGN(ReceiptInfo info, one_of(body, receipt_of));
+  if (info.id != asked)
+    return nonsense(fmt::format("the receipt {} came, expected {}", core::to_hex(info.id),
+                                core::to_hex(asked)));
+  return info;
+}
 core::Result<std::vector<ReceiptInfo>> read_receipts(core::ByteView body) {
   return list_of(body, "receipts", receipt_of);
 }

@@ -17,7 +17,8 @@ core::Result<std::vector<ModelInfo>> read_models(core::ByteView body);
 core::Bytes join_models(std::span<const core::Bytes> pages);
 core::Result<AccountInfo> read_account(core::ByteView body);
 core::Result<std::vector<AccountInfo>> read_accounts(core::ByteView body);
-core::Result<ReceiptInfo> read_receipt(core::ByteView body);
+/// `asked`: the id that was asked for. Where the receipt itself came, its signer is the provider's.
+core::Result<ReceiptInfo> read_receipt(core::ByteView body, const core::Digest& asked);
 core::Result<std::vector<ReceiptInfo>> read_receipts(core::ByteView body);
 
 /// The JSON before the tensors' bytes, which ask for binary outputs.

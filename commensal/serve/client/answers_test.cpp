@@ -122,13 +122,49 @@ TEST(Answers, OfRefusalsCarryCodeAndLine) {
             "the gateway answered with status 502");
 }
 
+/// What a gateway says of a receipt: of one provider by its words, of `signer` by what is signed.
+std::string receipt_json(const crypto::Address& signer, const core::Digest& said) {
+  protocol::Receipt receipt;
+  receipt.job.provider = signer;
+  receipt.step = 1;
+  const core::Digest id = protocol::receipt_id(receipt.body());
+  return fmt::format(
+      R"({{"id":"{}","account":"ann","model":"ann/m","version":1,"model_sha256":"{}",)"
+      R"("delivered_ms":1,"audit":"none","job":{{"provider":"0x{}"}},"receipt":"{}"}})",
+      core::to_hex(said == core::Digest{} ? id : said), std::string(64, '0'), std::string(40, '0'),
+      core::to_hex(protocol::encode(receipt)));
+}
+
+TEST(Answers, OfReceiptsAreOfWhatWasAskedForAndByWhoIsNamed) {
+  protocol::Receipt own;
+  own.step = 1;
+  const core::Digest id = protocol::receipt_id(own.body());
+  const auto read = [&](const std::string& text, const core::Digest& asked) {
+    return read_receipt(core::as_bytes(text), asked);
+  };
+  const auto right = read(receipt_json({}, {}), id);
+  ASSERT_TRUE(right) << right.error().message;
+  EXPECT_EQ(right->receipt, own);
+  core::Digest other = id;
+  other[0] ^= 1;
+  EXPECT_EQ(read(receipt_json({}, {}), other).error().code, ErrorCode::kDataLoss);
+  EXPECT_EQ(read(receipt_json({}, other), other).error().message,
+            "the gateway's answer makes no sense: the receipt has another id than was said");
+  crypto::Address signer;
+  signer.bytes[0] = 7;
+  own.job.provider = signer;
+  EXPECT_EQ(read(receipt_json(signer, {}), protocol::receipt_id(own.body())).error().message,
+            "the gateway's answer makes no sense: the receipt is signed by another provider than "
+            "was said");
+}
+
 TEST(Answers, OfModelsAndReceiptsMustBeWhole) {
   for (const char* text : {"{}", "[]", "7", R"({"models":[{}]})", R"({"models":{}})",
                            R"({"receipts":[{"id":"00"}]})", R"({"accounts":[[]]})"}) {
     const core::ByteView body = core::as_bytes(text);
     EXPECT_FALSE(read_model(body)) << text;
     EXPECT_FALSE(read_models(body)) << text;
-    EXPECT_FALSE(read_receipt(body)) << text;
+    EXPECT_FALSE(read_receipt(body, {})) << text;
     EXPECT_FALSE(read_receipts(body)) << text;
     EXPECT_FALSE(read_account(body)) << text;
     EXPECT_FALSE(read_accounts(body)) << text;

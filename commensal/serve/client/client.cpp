@@ -289,7 +289,7 @@ core::Result<std::vector<ReceiptInfo>> Client::receipts(std::size_t count) {
 
 core::Result<ReceiptInfo> Client::receipt(const core::Digest& id) {
   COMMENSAL_ASSIGN(const core::Bytes body, get(receipt_target(id)));
-  return read_receipt(body);
+  return read_receipt(body, id);
 }
 
 core::Result<core::Bytes> Client::opening(const core::Digest& id) {
