@@ -27,12 +27,13 @@ struct Rollout {
 
 class Remote {
  public:
-  Remote(train::Trainer& trainer, client::Client& client, RemoteModel model, TrainingReport& report,
-         const std::stop_token& stop)
+  Remote(train::Trainer& trainer, client::Client& client, RemoteModel model, bool audits_all,
+         TrainingReport& report, const std::stop_token& stop)
       : trainer_(trainer),
         client_(client),
         model_(std::move(model)),
         each_(model_.segment().each),
+        audits_all_(audits_all),
         report_(report),
         stop_(stop) {}
 
@@ -64,7 +65,7 @@ class Remote {
       vain = is_vain ? vain + (rollout.was_over ? 0 : 1) : 0;
       if (vain >= kVainMax) {
         return core::fail(ErrorCode::kFailedPrecondition, "step {} was not made: {}",
-                          trainer_.done() + 1, info.reason);
+                          trainer_.done() + 1, why_ended(info));
       }
     }
     return {};
@@ -78,6 +79,19 @@ class Remote {
     report_.end();
     fmt::print(stderr, "rollout {} goes on: {}\n", core::to_hex(*running_),
                cancelled.error().message);
+  }
+
+  /// Where all segments are to be audited, those that are not are as good as none.
+  client::RolloutInfo believed(client::RolloutInfo info) const {
+    if (audits_all_) info.trusted_steps = std::min(info.trusted_steps, info.confirmed_steps);
+    return info;
+  }
+
+  static std::string why_ended(const client::RolloutInfo& info) {
+    if (!info.reason.empty()) return info.reason;
+    if (info.state != "finished") return info.state;
+    return fmt::format("no audit has confirmed segment {} of its {}", info.trusted_steps + 1,
+                       info.steps);
   }
 
   /// Where there is money.
@@ -104,7 +118,8 @@ class Remote {
       if (!id || !key.starts_with(model_.key() + "-")) continue;
       const std::int64_t began = std::strtoll(key.c_str() + model_.key().size() + 1, nullptr, 10);
       if (began >= trainer_.done() || (trainer_.done() - began) % each_ != 0) continue;
-      COMMENSAL_ASSIGN(auto info, client_.rollout(*id));
+      COMMENSAL_ASSIGN(auto news, client_.rollout(*id));
+      client::RolloutInfo info = believed(std::move(news));
       const std::int64_t end = began + static_cast<std::int64_t>(info.trusted_steps) * each_;
       is_vouched_for |= end >= trainer_.done();
       const std::int64_t made = began + static_cast<std::int64_t>(info.steps_done) * each_;
@@ -135,7 +150,7 @@ class Remote {
     };
     COMMENSAL_ASSIGN(auto info, ask_again(kAwayMsMax, ask, stop_));
     const bool was_over = info.is_over();
-    return Rollout{std::move(info), trainer_.done(), order.inputs, was_over};
+    return Rollout{believed(std::move(info)), trainer_.done(), order.inputs, was_over};
   }
 
   /// To its end, or to where it cannot be right.
@@ -158,12 +173,14 @@ class Remote {
       if (info.state == "running") tell_waiting(info.reason);
       const std::uint64_t seen = info.steps_done;
       const auto ask = [&] { return client_.rollout(info.id, seen, kNewsMs); };
-      COMMENSAL_ASSIGN(info, ask_again(kAwayMsMax, ask, stop_));
+      COMMENSAL_ASSIGN(auto news, ask_again(kAwayMsMax, ask, stop_));
+      info = believed(std::move(news));
     }
     running_.reset();
     count(info, info.trusted_steps);
-    if (info.state == "finished" && info.mismatches.empty() && info.trusted_steps == taken)
-      return info;
+    if (trainer_.done() != before.step) confirm(rollout, info);
+    const bool is_whole = info.trusted_steps == taken && taken == info.steps;
+    if (info.state == "finished" && info.mismatches.empty() && is_whole) return info;
     COMMENSAL_TRY(go_back(rollout, info, before, taken));
     // Whoever made it could not have come further, if that is so.
     if (info.state == "failed" && info.reason.ends_with("is not finite"))
@@ -193,11 +210,17 @@ class Remote {
     }
     const bool is_no_news = rollout.was_over && info.trusted_steps == 0;
     if (is_no_news || info.state == "cancelled") return {};
-    const std::string& why = info.reason.empty() ? info.state : info.reason;
+    const std::string why = why_ended(info);
     const std::string provider = crypto::to_text(info.provider);
     report_.tell(fmt::format("back to step {:>3}  {}: {}", trainer_.done(), provider, why),
                  {{"back_to", trainer_.done()}, {"provider", provider}, {"reason", why}});
     return {};
+  }
+
+  /// What audits have confirmed of it is, if all before it is.
+  void confirm(const Rollout& rollout, const client::RolloutInfo& info) {
+    if (trainer_.checkpoint().confirmed >= rollout.began)
+      trainer_.confirm(end_of(rollout, info.confirmed_steps));
   }
 
   std::int64_t end_of(const Rollout& rollout, std::uint64_t step) const {
@@ -228,6 +251,7 @@ class Remote {
       return false;
     }
     ++paid_;
+    confirm(rollout, info);
     COMMENSAL_TRY(trainer_.keep_up(before));
     const std::string cost =
         price_ > 0 ? fmt::format("  cost {:.0f}", price_ * static_cast<double>(paid_)) : "";
@@ -271,6 +295,7 @@ class Remote {
   client::Client& client_;
   const RemoteModel model_;
   const std::int64_t each_;
+  const bool audits_all_;
   TrainingReport& report_;
   const std::stop_token stop_;
   std::optional<rollout::SignedSteps> signed_;  // of the present rollout
@@ -322,6 +347,14 @@ Result<void> RemoteTraining::check(bool pushes) const {
 
 Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote,
                                    TrainingReport& report, const std::stop_token& stop) {
+  const train::Checkpoint& kept = trainer.checkpoint();
+  if (remote.audits_all() && kept.confirmed < kept.step) {
+    return core::fail(
+        ErrorCode::kFailedPrecondition,
+        "{}: no audit has confirmed its steps {} to {}, and all are to be: remove it, "
+        "or ask for less than --audit-probability 1",
+        trainer.plan().checkpoint.string(), kept.confirmed + 1, kept.step);
+  }
   if (trainer.done() == trainer.plan().steps) return RemoteEnd();
   COMMENSAL_ASSIGN(client::Client client, connect(remote.connection));
   if (trainer.done() == 0) COMMENSAL_TRY(trainer.evaluate());
@@ -330,7 +363,8 @@ Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, const RemoteTraining
   while (trainer.done() < trainer.plan().steps && !stop.stop_requested()) {
     COMMENSAL_ASSIGN(RemoteModel model, RemoteModel::push(trainer, client, remote));
     COMMENSAL_ASSIGN(const RemoteEnd made,
-                     Remote(trainer, client, std::move(model), report, stop).run());
+                     Remote(trainer, client, std::move(model), remote.audits_all(), report, stop)
+                         .run());
     end.segments += made.segments;
     end.audited += made.audited;
   }

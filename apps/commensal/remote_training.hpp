@@ -21,6 +21,7 @@ struct RemoteTraining {
   void declare(CLI::App& command);
   /// Whether it is asked for, which a gateway in the settings alone is not; else it is made here.
   bool is_asked() const { return is_public || !allowed.empty(); }
+  bool audits_all() const { return audit_probability >= 1; }
   /// Error: kInvalidArgument (who may have the data is not said, or twice). `pushes`: a gateway is
   /// wanted for that, too.
   core::Result<void> check(bool pushes) const;
@@ -35,10 +36,11 @@ struct RemoteEnd {
 /// keeps the state after each segment. It goes on from segments alone that have no open audit;
 /// after a provider that was caught it goes back to the last one that audits have confirmed, and on
 /// with another one. What cannot be right, and what a provider says that cannot be made, is made
-/// here. `stop`: it returns where it is; the gateway goes on, and keeps the states.
-/// Errors: those of make_segment, of the client, of signed steps and of Trainer::step;
+/// here. Where all are to be audited, it takes those alone that audits have confirmed, and has the
+/// first that none has made again. `stop`: it returns where it is; the gateway goes on, and keeps
+/// the states. Errors: those of make_segment, of the client, of signed steps and of Trainer::step;
 /// kFailedPrecondition (providers give up again and again, with the reason of the last; data that
-/// are public already).
+/// are public already; steps that no audit has confirmed in a checkpoint where all are to be).
 core::Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote,
                                          TrainingReport& report, const std::stop_token& stop);
 

@@ -193,6 +193,32 @@ TEST_F(Trainings, AreCancelledByASignalAndGoOnInAnotherRollout) {
   verify_ledger();
 }
 
+TEST_F(Trainings, KeepHowFarAuditsHaveConfirmedThem) {
+  training_.write_plan(
+      "steps: 32\noptimiser: {kind: momentum, rate: 0.02}\ncheckpoint: {file: kept}\n");
+  const auto honest = start_honest();
+  const std::string trained = folder_.at("trained.onnx");
+  const auto train = [&](const std::string& audits, int expected) {
+    int status = -1;
+    const std::string said =
+        run(command({"--gateway", url(), "--token-file", token_file_, "--segment", "1", "--public",
+                     "--audit-probability", audits, "--export", trained, "--json"}),
+            status);
+    EXPECT_EQ(status, expected) << said;
+    return said;
+  };
+  train("0", 0);
+  EXPECT_TRUE(std::filesystem::remove(trained));
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THAT(train("1", 1), HasSubstr("no audit has confirmed its steps"));
+    EXPECT_FALSE(std::filesystem::exists(trained));
+  }
+  EXPECT_TRUE(std::filesystem::remove(training_.file("kept")));
+  const std::string said = train("1", 0);
+  EXPECT_EQ(Json::parse(said.substr(said.rfind("{\"steps\""))).at("audited"), 32);
+  EXPECT_TRUE(std::filesystem::exists(trained));
+}
+
 TEST_F(Trainings, ThatDivergeSaySoAsLocalOnesDo) {
   training_.write_plan("steps: 32\noptimiser: {kind: sgd, rate: 1e6}\n");
   int status = 0;

@@ -14,7 +14,7 @@ using tensor::DType;
 
 namespace {
 
-constexpr std::string_view kMagic = "commensal checkpoint 2, numerics ";
+constexpr std::string_view kMagic = "commensal checkpoint 3, numerics ";
 constexpr std::size_t kDigestBytes = 32;
 
 void put(core::Bytes& to, core::ByteView bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
@@ -75,6 +75,7 @@ core::Bytes encode(const Checkpoint& checkpoint) {
   put(made, core::as_bytes(fmt::format("{}{}\n", kMagic, kernels::kNumericsVersion)));
   put(made, checkpoint.training);
   put(made, checkpoint.step);
+  put(made, checkpoint.confirmed);
   put(made, static_cast<std::int64_t>(checkpoint.state.size()));
   for (const auto& [name, value] : checkpoint.state) {
     put(made, static_cast<std::int64_t>(name.size()));
@@ -117,6 +118,10 @@ Result<Checkpoint> decode(core::ByteView bytes) {
   const auto training = reader.take(static_cast<std::int64_t>(made.training.size()));
   std::ranges::copy(training, made.training.begin());
   made.step = reader.number();
+  made.confirmed = reader.number();
+  if (made.confirmed < 0 || made.confirmed > made.step)
+    return fail(ErrorCode::kDataLoss, "{} of its {} steps are confirmed", made.confirmed,
+                made.step);
   const std::int64_t entries = reader.number();
   for (std::int64_t i = 0; i < entries && !reader.is_short(); ++i) {
     COMMENSAL_ASSIGN(auto entry, read_entry(reader));

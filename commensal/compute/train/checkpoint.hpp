@@ -10,8 +10,9 @@ namespace commensal::train {
 
 /// What a training goes on from.
 struct Checkpoint {
-  core::Digest training{};  // of model, data, settings: whose it is
-  std::int64_t step = 0;    // done
+  core::Digest training{};     // of model, data, settings: whose it is
+  std::int64_t step = 0;       // done
+  std::int64_t confirmed = 0;  // so many of them were made here, or are known to be right
   struct Entry {
     std::string name;
     tensor::Tensor value;

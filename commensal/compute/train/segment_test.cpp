@@ -67,6 +67,7 @@ TEST(Segments, EndInTheBitsOfTheLocalTraining) {
         const auto taken = take_segment(remote, run_once(session, remote), remote.done() + each);
         ASSERT_TRUE(taken) << taken.error().message;
       }
+      remote.confirm(40);
       EXPECT_EQ(remote.weights_digest(), local.weights_digest()) << how << each;
       EXPECT_EQ(encode(remote.checkpoint()), encode(local.checkpoint())) << how << each;
     }
@@ -93,6 +94,28 @@ TEST(Segments, GoBackAsTheyGoOn) {
   EXPECT_EQ(trainer.done(), 20);
   ASSERT_TRUE(take_segment(trainer, first, 10));
   EXPECT_EQ(encode(trainer.checkpoint()), then);
+}
+
+TEST(Segments, AreConfirmedByOthersNotByBeingTaken) {
+  const SmallTraining training(std::string(kMomentumPlan) + "checkpoint: {file: kept}\n");
+  Trainer trainer = make(training);
+  const auto confirmed = [&] { return trainer.checkpoint().confirmed; };
+  for (int t = 0; t < 10; ++t) ASSERT_TRUE(trainer.step());
+  EXPECT_EQ(confirmed(), 10);  // made here
+  auto session = session_of(*make_segment(trainer, 10));
+  const auto second = run_once(session, trainer);
+  ASSERT_TRUE(take_segment(trainer, second, 20));
+  EXPECT_EQ(confirmed(), 10);
+  ASSERT_TRUE(trainer.step());
+  EXPECT_EQ(confirmed(), 10) << "it rests on what nobody has confirmed";
+  ASSERT_TRUE(trainer.save());
+  EXPECT_EQ(make(training).checkpoint().confirmed, 10);
+  trainer.confirm(5);
+  EXPECT_EQ(confirmed(), 10);
+  trainer.confirm(1'000);
+  EXPECT_EQ(confirmed(), 21);
+  ASSERT_TRUE(take_segment(trainer, second, 20));
+  EXPECT_EQ(confirmed(), 20);
 }
 
 TEST(Segments, WhatIsNoneOfTheirsIsRefusedAndChangesNothing) {

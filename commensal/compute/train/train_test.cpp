@@ -141,7 +141,7 @@ TEST(Training, CheckpointsThatDoNotFitAreRefused) {
   training.write("at.ckpt", changed);
   EXPECT_THAT(refusal(training), ::testing::HasSubstr("cut off or was changed"));
   core::Bytes newer = good;
-  newer[std::string_view("commensal checkpoint 2, numerics ").size()] = '9';
+  newer[std::string_view("commensal checkpoint 3, numerics ").size()] = '9';
   training.write("at.ckpt", newer);
   EXPECT_THAT(refusal(training), ::testing::HasSubstr("is of numerics version 9"));
   training.write("at.ckpt", good);

@@ -222,10 +222,15 @@ Result<void> Trainer::take(Checkpoint state) {
   }
   COMMENSAL_TRY(check_finite(state));
   state.training = state_.training;
+  state.confirmed = std::min(state_.confirmed, state.step);
   state.held_out = std::move(state_.held_out);
   std::erase_if(state.held_out, [&](const auto& one) { return one.step > state.step; });
   state_ = std::move(state);
   return {};
+}
+
+void Trainer::confirm(std::int64_t steps) {
+  state_.confirmed = std::clamp(steps, state_.confirmed, state_.step);
 }
 
 Result<void> Trainer::step() {
@@ -242,6 +247,7 @@ Result<void> Trainer::step() {
   }
   for (std::size_t i = 0; i < state_.state.size(); ++i) state_.state[i].value = made[i + 1];
   state_.losses.push_back(loss);
+  if (state_.confirmed == state_.step) ++state_.confirmed;
   ++state_.step;
   return keep_up(state_.step - 1);
 }

@@ -46,6 +46,8 @@ class Trainer {
   /// Goes on from a state that was made or kept elsewhere. Errors: kInvalidArgument (not of this
   /// training's entries, more steps than the plan has), kFailedPrecondition (not finite).
   core::Result<void> take(Checkpoint state);
+  /// Of a state that was taken: its first `steps` steps are known to be right, as those made here.
+  void confirm(std::int64_t steps);
   /// Evaluates and writes a checkpoint where step() would have since `before` steps were done.
   core::Result<void> keep_up(std::int64_t before);
   const Checkpoint& checkpoint() const { return state_; }

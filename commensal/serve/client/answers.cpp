@@ -313,6 +313,8 @@ core::Result<RolloutInfo> read_rollout(core::ByteView body) {
   info.steps = members.number<std::uint64_t>("steps");
   if (json.contains("trusted_steps"))
     info.trusted_steps = members.number<std::uint64_t>("trusted_steps");
+  if (json.contains("confirmed_steps"))
+    info.confirmed_steps = members.number<std::uint64_t>("confirmed_steps");
   info.final_state = members.digest("final_state");
   info.audit_probability = members.probability("audit_probability");
   Members audits(members.object("audits"));

@@ -105,8 +105,9 @@ struct RolloutInfo {
   std::string reason;
   std::uint64_t steps_done = 0;  // delivered
   std::uint64_t steps = 0;
-  std::uint64_t trusted_steps = 0;  // that another can go on after; an older gateway says none
-  core::Digest final_state{};       // root of the last one's outputs
+  std::uint64_t trusted_steps = 0;    // that another can go on after; an older gateway says none
+  std::uint64_t confirmed_steps = 0;  // that audits have confirmed, from the first on without a gap
+  core::Digest final_state{};         // root of the last one's outputs
   double audit_probability = 0;  // of each step: as asked for, or what its provider's stake needs
   std::uint64_t audits_open = 0, audits_matched = 0;
   std::vector<std::uint64_t> mismatches;  // steps, the first of many
