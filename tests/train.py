@@ -273,9 +273,16 @@ def check_pushed(folder):
         run("train", "t.yaml", "--push", "other", "--parent", "tuned", "--license", "mit")
         card = run("models", "operator/other", "--card")
         assert 'license: "mit"' in card and 'base_model: "operator/tuned"' in card, card
-        none = subprocess.run([PROGRAM, "train", "t.yaml", "--push", "x", "--parent", "nobody"],
-                              cwd=folder, text=True, capture_output=True, env=asks, timeout=300)
-        assert none.returncode == 1 and "step" not in none.stdout, none.stdout
+        for options, why in ((["x", "--parent", "nobody"], "nobody"),
+                             (["my model"], "expected a name OWNER/MODEL"),
+                             (["config"], "and none of config"),
+                             (["somebody/tuned"], "pushes to 'operator/...' only"),
+                             (["x", "--license", "a" * 5000], "'license'"),
+                             (["x", "--license", "a\nb"], "'license'")):
+            none = subprocess.run([PROGRAM, "train", "t.yaml", "--push", *options], cwd=folder,
+                                  text=True, capture_output=True, env=asks, timeout=300)
+            assert none.returncode == 1 and "step" not in none.stdout, none.stdout
+            assert why in none.stderr, (options, none.stderr)
     finally:
         gateway.terminate()
         gateway.wait(30)

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <apps/commensal/connection.hpp>
 #include <commensal/base/core/limits_programs.hpp>
+#include <commensal/serve/gateway/repository.hpp>
 #include <cstdlib>
 
 namespace commensal::apps {
@@ -111,6 +112,15 @@ core::Result<std::string> full_model_name(client::Client& client, const std::str
   }
   COMMENSAL_ASSIGN(const client::AccountInfo account, client.who_am_i());
   return account.name + "/" + given;
+}
+
+core::Result<std::string> name_to_push(client::Client& client, const std::string& given) {
+  COMMENSAL_ASSIGN(std::string full, full_model_name(client, given));
+  COMMENSAL_TRY(gateway::check_model_name(full));
+  COMMENSAL_ASSIGN(const client::AccountInfo account, client.who_am_i());
+  if (full.substr(0, full.find('/')) == account.name) return full;
+  return core::fail(core::ErrorCode::kPermissionDenied, "'{}' pushes to '{}/...' only, not to '{}'",
+                    account.name, account.name, full);
 }
 
 graph::Graph ports_graph(const client::ModelInfo& model) {

@@ -32,6 +32,10 @@ core::Result<client::Client> connect(const Connection& connection);
 /// Errors: kInvalidArgument (more than one slash), those of who_am_i().
 core::Result<std::string> full_model_name(client::Client& client, const std::string& given);
 
+/// Likewise of what is to be pushed. Errors, before anything is sent: also kInvalidArgument (no
+/// name of a model), kPermissionDenied (another owner than the token's account).
+core::Result<std::string> name_to_push(client::Client& client, const std::string& given);
+
 /// Asks until somebody is there to answer; one who is away for longer than that, or at `stop`, is
 /// given up.
 template <class Ask>

@@ -36,7 +36,7 @@ Result<void> RemoteModel::place(const train::Trainer& trainer, client::Client& c
                                 const RemoteTraining& how) {
   const std::string stem = trainer.plan().model.stem().string() + "-training";
   client::PushRequest request;
-  COMMENSAL_ASSIGN(request.model, full_model_name(client, how.model.empty() ? stem : how.model));
+  COMMENSAL_ASSIGN(request.model, name_to_push(client, how.model.empty() ? stem : how.model));
   request.bytes = segment_.model;
   request.is_private = !how.is_public;
   for (const std::string& text : how.allowed) {

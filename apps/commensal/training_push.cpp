@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <apps/commensal/training_push.hpp>
 #include <commensal/base/crypto/sha256.hpp>
+#include <commensal/serve/gateway/model_card.hpp>
 #include <nlohmann/json.hpp>
 
 namespace commensal::apps {
@@ -35,6 +36,13 @@ std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string front_matter_of(const TrainingPush& push) {
+  std::string made = "---\n";
+  if (!push.license.empty()) made += fmt::format("license: {}\n", quoted(push.license));
+  if (!push.parent.empty()) made += fmt::format("base_model: {}\n", quoted(push.parent));
+  return made + "---\n";
+}
+
 }  // namespace
 
 void TrainingPush::declare(CLI::App& app) {
@@ -50,24 +58,23 @@ void TrainingPush::declare(CLI::App& app) {
 
 Result<void> prepare_push(TrainingPush& push, const train::Plan& plan) {
   COMMENSAL_ASSIGN(client::Client client, connect(push.connection));
-  COMMENSAL_ASSIGN(push.name, full_model_name(client, push.name));
+  COMMENSAL_ASSIGN(push.name, name_to_push(client, push.name));
   if (push.parent.empty()) {
     COMMENSAL_ASSIGN(push.parent, parent_of(client, plan.model));
   } else {
     COMMENSAL_ASSIGN(push.parent, full_model_name(client, push.parent));
     COMMENSAL_TRY(client.model(push.parent));
   }
-  if (!push.license.empty() || push.parent.empty()) return {};
-  COMMENSAL_ASSIGN(push.license, license_of(client, push.parent));
+  if (push.license.empty() && !push.parent.empty()) {
+    COMMENSAL_ASSIGN(push.license, license_of(client, push.parent));
+  }
+  COMMENSAL_TRY(gateway::parse_card(front_matter_of(push)));
   return {};
 }
 
 std::string card_of(const TrainingPush& push, const train::Trainer& trainer,
                     const train::Plan& plan) {
-  std::string made = "---\n";
-  if (!push.license.empty()) made += fmt::format("license: {}\n", quoted(push.license));
-  if (!push.parent.empty()) made += fmt::format("base_model: {}\n", quoted(push.parent));
-  made += "---\n";
+  std::string made = front_matter_of(push);
   made += fmt::format("# {}\n\nTrained{}: {} steps of {} samples, loss {:.4g} to {:.4g}.",
                       push.name, push.parent.empty() ? "" : " from " + push.parent, trainer.done(),
                       plan.batch, trainer.losses().front(), trainer.losses().back());

@@ -18,8 +18,9 @@ struct TrainingPush {
   void declare(CLI::App& app);
 };
 
-/// Before the first step: a gateway that answers, and the names as they will be.
-/// Errors: those of connect() and of the gateway; kNotFound (no such parent).
+/// Before the first step: a gateway that answers, the names as they will be, and a card that it
+/// takes. Errors: those of connect(), name_to_push(), parse_card() and of the gateway; kNotFound
+/// (no such parent).
 core::Result<void> prepare_push(TrainingPush& push, const train::Plan& plan);
 
 /// The card: front matter with parent and licence where they are known, and what was done.

@@ -126,10 +126,14 @@ TEST_F(Hub, WhatIsNoneIsAnsweredInOneLine) {
   const std::string other = file("other.md", "Another text.\n");
   EXPECT_THAT(ask({"push", kModel, "--card", other}, alice_), HasSubstr("card    replaced\n"));
   EXPECT_EQ(ask_json({"push", kModel, "--card", kCard}, alice_)["card"], "replaced");
-  for (const char* name : {"my digits", "alice/my digits", "digits:2"})
-    EXPECT_THAT(complaint({"push", kModel, name}, alice_),
-                AllOf(HasSubstr(fmt::format("'{}': expected a name [OWNER/]MODEL", name)),
-                      Not(HasSubstr(kModel))));
+  for (const char* name : {"my digits", "digits:2", "config"}) {
+    for (const std::string& given : {std::string(name), fmt::format("alice/{}", name)})
+      EXPECT_THAT(complaint({"push", kModel, given}, alice_),
+                  AllOf(HasSubstr(fmt::format("'alice/{}': expected a name OWNER/MODEL", name)),
+                        HasSubstr("and none of config, infer"), Not(HasSubstr(kModel))));
+  }
+  EXPECT_THAT(complaint({"push", kModel, "bob/digits"}, alice_),
+              AllOf(HasSubstr("'alice' pushes to 'alice/...' only"), Not(HasSubstr(kModel))));
   const std::string text = file("cat.jpg", "this is no picture");
   EXPECT_THAT(complaint({"infer", "alice/digits", text}, alice_),
               HasSubstr("neither JPEG nor PNG nor PGM nor PPM"));
@@ -180,8 +184,7 @@ TEST_F(Hub, PrivateWeightsLeaveAProviderThatMayNotHaveThemAndADeletedModelAll) {
     return weights(provider) == count;
   };
   const auto holders = [&] { return ask_json({"models", "--holders"}, alice_)["holders"]; };
-  ask({"push", kModel, "--private", "--allow", first, "--allow", address_},
-      alice_);
+  ask({"push", kModel, "--private", "--allow", first, "--allow", address_}, alice_);
   for (int i = 0; i < 60 && (weights("p") == 0 || weights("q") == 0); ++i)
     ask({"infer", "alice/digits", "--input", kThree, "--image-convert", "--image-resize", "pad"},
         alice_);

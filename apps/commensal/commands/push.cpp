@@ -9,7 +9,6 @@
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/gateway/model_card.hpp>
-#include <commensal/serve/gateway/repository.hpp>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -121,19 +120,6 @@ Result<std::string> describe(client::Client& client, const client::ModelInfo& mo
   return set_card(client, model, options, card);
 }
 
-/// Its full name: what is wrong with it is not the file's fault, as refused() would have it.
-Result<std::string> name_for(client::Client& client, const PushArguments& options) {
-  const std::string given =
-      options.name.empty() ? core::Path(options.file).stem().string() : options.name;
-  COMMENSAL_ASSIGN(std::string full, full_model_name(client, given));
-  if (!gateway::is_short_name(std::string_view(full).substr(full.find('/') + 1)))
-    return core::fail(core::ErrorCode::kInvalidArgument,
-                      "'{}': expected a name [OWNER/]MODEL, MODEL 1 to {} of [A-Za-z0-9._-] "
-                      "beginning with a letter or digit",
-                      given, limits::kNameBytesMax);
-  return full;
-}
-
 void print_pushed(const client::ModelInfo& model, const std::string& card, bool as_json) {
   if (as_json) {
     if (card.empty()) return fmt::print("{}\n", model.json);
@@ -159,7 +145,9 @@ Result<int> push(const PushArguments& options) {
     request.allowed_providers.push_back(address);
   }
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
-  COMMENSAL_ASSIGN(request.model, name_for(client, options));
+  // What is wrong with it is not the file's fault, as refused() would have it.
+  const std::string stem = core::Path(options.file).stem().string();
+  COMMENSAL_ASSIGN(request.model, name_to_push(client, options.name.empty() ? stem : options.name));
   Progress progress("push");
   request.progress = [&progress](std::size_t done, std::size_t total) {
     progress.show(done, total);

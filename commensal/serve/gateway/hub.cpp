@@ -71,13 +71,8 @@ core::Result<std::vector<ModelPort>> ports_of(const graph::Graph& graph,
 
 core::Result<void> ModelHub::check_push(const Account& owner, const std::string& model,
                                         const PushOptions& options) {
-  const std::size_t slash = model.find('/');
-  if (slash == std::string::npos || !is_short_name(std::string_view(model).substr(slash + 1)))
-    return core::fail(ErrorCode::kInvalidArgument,
-                      "'{}': a model's name is OWNER/MODEL, the second half 1 to {} of "
-                      "[A-Za-z0-9._-] beginning with a letter or digit",
-                      model.substr(0, 2 * limits::kNameBytesMax + 1), limits::kNameBytesMax);
-  if (model.substr(0, slash) != owner.name)
+  COMMENSAL_TRY(check_model_name(model));
+  if (model.substr(0, model.find('/')) != owner.name)
     return core::fail(ErrorCode::kPermissionDenied, "'{}' pushes to '{}/...' only", owner.name,
                       owner.name);
   if (!options.is_private && !options.allowed_providers.empty())

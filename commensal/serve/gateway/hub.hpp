@@ -105,12 +105,11 @@ struct ModelBounds {
 };
 
 /// Models on disk: files by content under `folder`/<sha256>.onnx, records in the store. A version
-/// is there whole or not at all: the record is written after the file is durable. A model's name is
-/// "owner/model", its second half 1 to 64 of [A-Za-z0-9._-] beginning with a letter or digit.
-/// What is removed is unknown at once: one row says up to which version. The versions' own rows go
-/// in portions (purge()), then, by remove_files(), the files that no version has, once nobody needs
-/// them; after a kill both go on.
-/// Thread-safety: one thread, the store's; check_push, stage and path_of any thread.
+/// is there whole or not at all: the record is written after the file is durable. Names:
+/// check_model_name(). What is removed is unknown at once: one row says up to which version. The
+/// versions' own rows go in portions (purge()), then, by remove_files(), the files that no version
+/// has, once nobody needs them; after a kill both go on. Thread-safety: one thread, the store's;
+/// check_push, stage and path_of any thread.
 class ModelHub {
  public:
   ModelHub(core::Store& store, core::Path folder, const core::Clock& clock,

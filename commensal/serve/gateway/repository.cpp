@@ -38,8 +38,6 @@ core::Bytes key_of(const std::string& model, std::uint32_t version) {
 constexpr std::string_view kReserved[] = {"config", "infer", "load",   "ready",
                                           "stats",  "trace", "unload", "versions"};
 
-}  // namespace
-
 bool is_short_name(std::string_view name) {
   const auto is_alphanumeric = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -50,6 +48,20 @@ bool is_short_name(std::string_view name) {
   return !name.empty() && name.size() <= limits::kNameBytesMax && is_alphanumeric(name.front()) &&
          std::ranges::all_of(name, is_allowed) &&
          std::ranges::find(kReserved, name) == std::end(kReserved);
+}
+
+std::string short_name_rule() {
+  return fmt::format("1 to {} of [A-Za-z0-9._-] beginning with a letter or digit, and none of {}",
+                     limits::kNameBytesMax, fmt::join(kReserved, ", "));
+}
+
+}  // namespace
+
+core::Result<void> check_model_name(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  if (slash != std::string_view::npos && is_short_name(name.substr(slash + 1))) return {};
+  return core::fail(ErrorCode::kInvalidArgument, "'{}': expected a name OWNER/MODEL, MODEL {}",
+                    name.substr(0, 2 * limits::kNameBytesMax + 1), short_name_rule());
 }
 
 core::Result<void> Repository::open() {
@@ -68,12 +80,8 @@ core::Result<void> Repository::open() {
 
 core::Result<void> Repository::set_alias(const std::string& alias, const std::string& model) {
   COMMENSAL_TRY(open());
-  if (!is_short_name(alias)) {
-    return core::fail(ErrorCode::kInvalidArgument,
-                      "an alias is 1 to {} of [A-Za-z0-9._-] beginning with a letter or digit, and "
-                      "none of {}",
-                      limits::kNameBytesMax, fmt::join(kReserved, ", "));
-  }
+  if (!is_short_name(alias))
+    return core::fail(ErrorCode::kInvalidArgument, "an alias is {}", short_name_rule());
   if (!aliases_.contains(alias) && aliases_.size() >= limits::kAliasesMax) {
     return core::fail(ErrorCode::kResourceExhausted, "there are {} aliases, the most that are kept",
                       aliases_.size());

@@ -95,7 +95,9 @@ class Repository {
   std::map<core::Bytes, std::shared_ptr<const ServingConfig>> configs_;  // that were asked for
 };
 
-/// 1 to 64 of [A-Za-z0-9._-], beginning with a letter or digit: of a model, or an alias.
-bool is_short_name(std::string_view name);
+/// That a name is OWNER/MODEL, MODEL 1 to 64 of [A-Za-z0-9._-] beginning with a letter or digit,
+/// and none of the words that a path has behind it; an alias is such a MODEL. Error:
+/// kInvalidArgument.
+core::Result<void> check_model_name(std::string_view name);
 
 }  // namespace commensal::gateway
