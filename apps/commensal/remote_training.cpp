@@ -107,7 +107,8 @@ class Remote {
   Result<std::optional<Rollout>> find_begun() {
     std::optional<Rollout> found;
     if (trainer_.done() == 0) return found;
-    COMMENSAL_ASSIGN(const std::string text, client_.get_json("/v1/rollouts"));
+    COMMENSAL_ASSIGN(const std::string text,
+                     client_.get_json(fmt::format("/v1/rollouts?key={}-", model_.key())));
     COMMENSAL_ASSIGN(const Json list, parse_answer(text));
     std::int64_t furthest = trainer_.done() - 1;
     bool is_vouched_for = false;

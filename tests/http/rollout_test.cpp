@@ -128,6 +128,32 @@ TEST_F(HttpRollouts, AreMadeFollowedAndShownToTheirOwnerOnly) {
   EXPECT_NE(bob_.start_rollout(wanted)->id, info->id);
 }
 
+// The fault: a training looked for its own among the newest 100 of everybody's, where it asked as
+// an operator.
+TEST_F(HttpRollouts, AreFoundByTheirKeysAmongTheAccountsOwn) {
+  world_.start_provider();
+  const auto begin = [&](const std::string& key) {
+    client::RolloutOrder wanted = order();
+    wanted.key = key;
+    const auto made = insist(wanted);
+    EXPECT_TRUE(made) << made.error().message;
+    return made ? core::to_hex(made->id) : "";
+  };
+  const std::string first = begin("ab-1");
+  begin("ba-1");
+  const auto found = [](client::Client& client, const std::string& query) {
+    std::vector<std::string> ids;
+    for (const Json& one : Json::parse(*client.get_json("/v1/rollouts" + query)).at("rollouts"))
+      ids.push_back(one.at("rollout"));
+    return ids;
+  };
+  EXPECT_EQ(found(alice_, "?key=ab-"), std::vector{first});
+  EXPECT_EQ(found(alice_, "").size(), 2u);
+  EXPECT_EQ(found(root_, "").size(), 2u);
+  EXPECT_EQ(found(root_, "?key=").size(), 0u);
+  EXPECT_EQ(found(bob_, "?key=ab-").size(), 0u);
+}
+
 TEST_F(HttpRollouts, AuditorsHaveARoleAndAnswerWithTheirStake) {
   const auto key = *crypto::SecretKey::from_bytes(core::Digest{9});
   const auto report = protocol::sign_report(key, {});

@@ -237,10 +237,12 @@ bool Rollouts::needs_model(const core::Digest& content) const {
                              [&](const auto& one) { return one.second->entry.content == content; });
 }
 
-std::vector<RolloutStatus> Rollouts::list(const std::string& account, std::size_t count) const {
+std::vector<RolloutStatus> Rollouts::list(const std::string& account, std::size_t count,
+                                          const std::string& key) const {
   std::vector<const RolloutEntry*> entries;
   for (const auto& [id, entry] : book_.entries()) {
-    if (account.empty() || entry.account == account) entries.push_back(&entry);
+    const bool is_of_account = account.empty() || entry.account == account;
+    if (is_of_account && entry.key.starts_with(key)) entries.push_back(&entry);
   }
   std::ranges::stable_sort(entries, std::ranges::greater(), &RolloutEntry::created_ms);
   if (entries.size() > count) entries.resize(count);

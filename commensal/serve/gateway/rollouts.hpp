@@ -85,8 +85,9 @@ class Rollouts {
   core::Result<std::int64_t> shrink(const std::string& account, std::int64_t most);
   /// Error: kNotFound.
   core::Result<RolloutStatus> status(const core::Digest& rollout) const;
-  /// Of an account, or of all (""), the newest first, at most `count`.
-  std::vector<RolloutStatus> list(const std::string& account, std::size_t count) const;
+  /// Of an account, or of all (""), whose keys begin with `key`, the newest first, at most `count`.
+  std::vector<RolloutStatus> list(const std::string& account, std::size_t count,
+                                  const std::string& key = "") const;
   /// What was delivered of a step. Errors: kNotFound, kDataLoss.
   core::Result<rollout::StepRecord> step(const core::Digest& rollout, std::uint64_t step) const;
   core::Result<rollout::JobRecord> record(const core::Digest& rollout) const;

@@ -129,7 +129,7 @@ constexpr About kAbout[] = {
     {"POST /v1/credits", "Grant test credit"},
     {"POST /v1/transactions", "A signed transaction for the ledger", "bytes"},
     {"POST /v1/rollouts", "Start a rollout of many steps"},
-    {"GET /v1/rollouts", "Own rollouts"},
+    {"GET /v1/rollouts", "Own rollouts, by ?key= those whose keys begin so"},
     {"GET /v1/rollouts/{rollout}", "How far a rollout is"},
     {"DELETE /v1/rollouts/{rollout}", "Cancel a rollout"},
     {"GET /v1/rollouts/{rollout}/record", "What is kept of it", "", "bytes"},

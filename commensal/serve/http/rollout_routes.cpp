@@ -69,10 +69,14 @@ void create_rollout(const Services& services, CallPtr call, Reply reply) {
       });
 }
 
+/// ?key=PREFIX: of the account's own alone, an operator's too, whose keys begin so.
 Response list_rollouts(Gateway& gateway, const Call& call) {
   constexpr std::size_t kListed = 100;
-  const std::string account = is_operator(call) ? "" : call.account.name;
-  return json_response(rollouts_json(gateway.rollouts().list(account, kListed)));
+  const auto key = call.query.find("key");
+  const bool is_by_key = key != call.query.end();
+  const std::string account = is_operator(call) && !is_by_key ? "" : call.account.name;
+  return json_response(rollouts_json(
+      gateway.rollouts().list(account, kListed, is_by_key ? key->second : std::string())));
 }
 
 /// ?after=STEPS&wait_ms=MS: answers when there is news, or the time is up.
