@@ -149,7 +149,7 @@ class Remote {
       if (!begun) tell_waiting(begun.error().message);
       return begun;
     };
-    COMMENSAL_ASSIGN(auto info, ask_again(kAwayMsMax, ask, stop_));
+    COMMENSAL_ASSIGN(auto info, ask_again(clock_, kAwayMsMax, ask, stop_));
     const bool was_over = info.is_over();
     return Rollout{believed(std::move(info)), trainer_.done(), order.inputs, was_over};
   }
@@ -174,7 +174,7 @@ class Remote {
       if (info.state == "running") tell_waiting(info.reason);
       const std::uint64_t seen = info.steps_done;
       const auto ask = [&] { return client_.rollout(info.id, seen, kNewsMs); };
-      COMMENSAL_ASSIGN(auto news, ask_again(kAwayMsMax, ask, stop_));
+      COMMENSAL_ASSIGN(auto news, ask_again(clock_, kAwayMsMax, ask, stop_));
       info = believed(std::move(news));
     }
     running_.reset();
@@ -232,13 +232,13 @@ class Remote {
                                      std::uint64_t step) {
     if (!signed_) {
       const auto ask = [&] { return client_.rollout_record(info.id); };
-      COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(kAwayMsMax, ask, stop_));
+      COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(clock_, kAwayMsMax, ask, stop_));
       COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::JobRecord>(bytes));
       COMMENSAL_ASSIGN(signed_, rollout::SignedSteps::open(record, info.provider, model_.graph(),
                                                            model_.roots(), rollout.inputs));
     }
     const auto ask = [&] { return client_.rollout_step(info.id, step); };
-    COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(kAwayMsMax, ask, stop_));
+    COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(clock_, kAwayMsMax, ask, stop_));
     COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::StepRecord>(bytes));
     return signed_->outputs(record, step);
   }
@@ -299,6 +299,7 @@ class Remote {
   const bool audits_all_;
   TrainingReport& report_;
   const std::stop_token stop_;
+  const core::SystemClock clock_;
   std::optional<rollout::SignedSteps> signed_;  // of the present rollout
   double price_ = 0;                            // of a segment
   std::uint64_t paid_ = 0;                      // segments

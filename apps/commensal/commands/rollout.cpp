@@ -84,11 +84,12 @@ void print(const RolloutJob& job, const client::RolloutInfo& info) {
 
 Result<client::RolloutInfo> follow(const RolloutJob& job, client::Client& client,
                                    client::RolloutInfo info) {
+  const core::SystemClock clock;
   Progress progress("rollout");
   while (!info.is_over()) {
     const std::uint64_t seen = info.steps_done;
-    COMMENSAL_ASSIGN(info,
-                     ask_again(kAwayMsMax, [&] { return client.rollout(info.id, seen, kWaitMs); }));
+    COMMENSAL_ASSIGN(
+        info, ask_again(clock, kAwayMsMax, [&] { return client.rollout(info.id, seen, kWaitMs); }));
     progress.show(info.steps_done, info.steps);
     if (job.streams && info.steps_done > seen) stream(info);
   }
@@ -97,7 +98,8 @@ Result<client::RolloutInfo> follow(const RolloutJob& job, client::Client& client
 
 Result<void> save(const RolloutJob& job, client::Client& client, const client::RolloutInfo& info) {
   if (job.output_dir.empty() || info.steps_done == 0) return {};
-  COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(kAwayMsMax, [&] {
+  const core::SystemClock clock;
+  COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(clock, kAwayMsMax, [&] {
                      return client.rollout_step(info.id, info.steps_done);
                    }));
   COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::StepRecord>(bytes));
