@@ -7,10 +7,12 @@ writes for TensorBoard are read here by the format's description alone.
 """
 import json
 import os
+import pty
 import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -238,6 +240,47 @@ def check_stopped(folder):
         training.wait(30)
 
 
+def check_stopped_while_pushing(folder):
+    """A gateway that answers nothing: the first signal ends what has lost nothing yet."""
+    write_plan(folder, "steps: 8\n")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        training = subprocess.Popen(
+            [PROGRAM, "train", "t.yaml", "--public", "--gateway",
+             f"http://127.0.0.1:{silent.getsockname()[1]}"],
+            cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=environment(folder))
+        try:
+            asked, _ = silent.accept()
+            with asked:
+                training.terminate()
+                assert training.wait(20) == 128 + signal.SIGTERM, training.returncode
+        finally:
+            training.kill()
+            training.wait(30)
+
+
+def check_bar(folder):
+    """On a terminal the bar is drawn as often as it can be read, not for each step."""
+    write_plan(folder, "steps: 2000\n")
+    ours, theirs = pty.openpty()
+    begun = time.monotonic()
+    training = subprocess.Popen([PROGRAM, "train", "t.yaml"], cwd=folder, stdout=theirs,
+                                stderr=theirs, env=environment(folder))
+    os.close(theirs)
+    said = b""
+    try:
+        while part := os.read(ours, 1 << 16):
+            said += part
+    except OSError:  # its end is gone
+        pass
+    finally:
+        os.close(ours)
+        assert training.wait(60) == 0, said
+    drawn, lines = said.count(b"\r\x1b[K") + said.count(b"/2000\x1b[K"), said.count(b"\n")
+    assert b"loss" in said and 0 < drawn <= 2 * (10 * (time.monotonic() - begun) + lines + 2), drawn
+
+
 def check_pushed(folder):
     """A gateway's hub names whose child a pushed model is, and under which licence."""
     gateway = subprocess.Popen(
@@ -297,6 +340,8 @@ def main():
         check_refusals(folder)
         check_read_files_stay(folder)
         check_stopped(folder)
+        check_stopped_while_pushing(folder)
+        check_bar(folder)
         train(folder, settings="steps: 2\n")
         check_pushed(folder)
     finally:

@@ -265,9 +265,15 @@ class Remote {
   Result<void> make_here(const client::RolloutInfo& info, const std::string& why) {
     const std::string provider = crypto::to_text(info.provider);
     const std::int64_t first = trainer_.done() + 1;
-    while (trainer_.done() < first - 1 + each_) {
+    const train::Checkpoint before = trainer_.checkpoint();
+    while (trainer_.done() < first - 1 + each_ && !stop_.stop_requested()) {
       COMMENSAL_TRY(trainer_.step());
       COMMENSAL_TRY(report_.show(trainer_, "  made here"));
+    }
+    if (trainer_.done() < first - 1 + each_) {  // the rest would be no whole segments
+      COMMENSAL_TRY(trainer_.take(before));
+      report_.go_back(trainer_);
+      return trainer_.save();
     }
     COMMENSAL_TRY(trainer_.save());
     ++end_.segments;
@@ -347,8 +353,14 @@ Result<void> RemoteTraining::check(bool pushes) const {
                     "that may have them, or --public for anybody");
 }
 
-Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote,
-                                   TrainingReport& report, const std::stop_token& stop) {
+struct AtGateway {
+  client::Client client;
+  std::optional<RemoteModel> model;  // of the segments that come next; none: to be pushed
+  RemoteTraining remote;
+};
+
+Result<std::shared_ptr<AtGateway>> place_at_gateway(const train::Trainer& trainer,
+                                                    const RemoteTraining& remote) {
   const train::Checkpoint& kept = trainer.checkpoint();
   if (remote.audits_all() && kept.confirmed < kept.step) {
     return core::fail(
@@ -357,16 +369,25 @@ Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, const RemoteTraining
         "or ask for less than --audit-probability 1",
         trainer.plan().checkpoint.string(), kept.confirmed + 1, kept.step);
   }
-  if (trainer.done() == trainer.plan().steps) return RemoteEnd();
+  if (trainer.done() == trainer.plan().steps) return nullptr;
   COMMENSAL_ASSIGN(client::Client client, connect(remote.connection));
+  COMMENSAL_ASSIGN(RemoteModel model, RemoteModel::push(trainer, client, remote));
+  return std::make_shared<AtGateway>(AtGateway{std::move(client), std::move(model), remote});
+}
+
+Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, AtGateway& place,
+                                   TrainingReport& report, const std::stop_token& stop) {
   if (trainer.done() == 0) COMMENSAL_TRY(trainer.evaluate());
   COMMENSAL_TRY(report.show(trainer));
   RemoteEnd end;
   while (trainer.done() < trainer.plan().steps && !stop.stop_requested()) {
-    COMMENSAL_ASSIGN(RemoteModel model, RemoteModel::push(trainer, client, remote));
-    COMMENSAL_ASSIGN(const RemoteEnd made,
-                     Remote(trainer, client, std::move(model), remote.audits_all(), report, stop)
-                         .run());
+    if (!place.model) {
+      COMMENSAL_ASSIGN(place.model, RemoteModel::push(trainer, place.client, place.remote));
+    }
+    RemoteModel model = *std::exchange(place.model, std::nullopt);
+    COMMENSAL_ASSIGN(const RemoteEnd made, Remote(trainer, place.client, std::move(model),
+                                                  place.remote.audits_all(), report, stop)
+                                               .run());
     end.segments += made.segments;
     end.audited += made.audited;
   }

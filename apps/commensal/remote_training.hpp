@@ -4,6 +4,7 @@
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/training_report.hpp>
 #include <commensal/compute/train/trainer.hpp>
+#include <memory>
 #include <stop_token>
 
 namespace commensal::apps {
@@ -32,16 +33,25 @@ struct RemoteEnd {
   std::uint64_t segments = 0, audited = 0;
 };
 
+/// Where a training's segments are made: a gateway that has them.
+struct AtGateway;
+
+/// Pushes the segments; where that is broken off, the next time goes on with it. Null: all steps
+/// are done. Errors: those of make_segment and of the client; kFailedPrecondition (data that are
+/// public already; steps that no audit has confirmed in a checkpoint where all are to be).
+core::Result<std::shared_ptr<AtGateway>> place_at_gateway(const train::Trainer& trainer,
+                                                          const RemoteTraining& remote);
+
 /// Takes the trainer to its plan's last step. The same again goes on where it was: the gateway
 /// keeps the state after each segment. It goes on from segments alone that have no open audit;
 /// after a provider that was caught it goes back to the last one that audits have confirmed, and on
 /// with another one. What cannot be right, and what a provider says that cannot be made, is made
 /// here. Where all are to be audited, it takes those alone that audits have confirmed, and has the
 /// first that none has made again. `stop`: it returns where it is; the gateway goes on, and keeps
-/// the states. Errors: those of make_segment, of the client, of signed steps and of Trainer::step;
-/// kFailedPrecondition (providers give up again and again, with the reason of the last; data that
-/// are public already; steps that no audit has confirmed in a checkpoint where all are to be).
-core::Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, const RemoteTraining& remote,
+/// the states.
+/// Errors: those of the client, of signed steps and of Trainer::step; kFailedPrecondition
+/// (providers give up again and again, with the reason of the last).
+core::Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, AtGateway& place,
                                          TrainingReport& report, const std::stop_token& stop);
 
 }  // namespace commensal::apps

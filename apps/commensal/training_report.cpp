@@ -108,13 +108,16 @@ void TrainingReport::tell_step(const train::Trainer& trainer, const std::string&
   const std::string left = duration(static_cast<double>(steps_ - trainer.done()) / rate);
   if (!json_ && is_due(shown_, trainer.done(), now_ns)) {
     line_ns_ = now_ns;
-    bar_.reset();
+    bar_.clear();
     fmt::print("step {:>8}  loss {:<10.4g} {}, {} left{}\n", trainer.done(), loss, speed, left,
                note);
     std::fflush(stdout);
   }
-  bar_.emplace(fmt::format("loss {:.4g}, {}, {} left", loss, speed, left));
-  bar_->show(static_cast<std::size_t>(trainer.done()), static_cast<std::size_t>(steps_));
+  constexpr std::int64_t kBarNsMin = 100'000'000;  // more often nobody can read it
+  if (now_ns - bar_ns_ < kBarNsMin) return;
+  bar_ns_ = now_ns;
+  bar_.set_label(fmt::format("loss {:.4g}, {}, {} left", loss, speed, left));
+  bar_.show(static_cast<std::size_t>(trainer.done()), static_cast<std::size_t>(steps_));
 }
 
 void TrainingReport::tell_held_out(const train::Checkpoint::HeldOut& found) {
@@ -124,7 +127,7 @@ void TrainingReport::tell_held_out(const train::Checkpoint::HeldOut& found) {
     if (has_accuracy) line["held_out"]["accuracy"] = found.accuracy;
     fmt::print("{}\n", line.dump());
   } else {
-    bar_.reset();
+    bar_.clear();
     fmt::print("held out after {:>8}  loss {:<10.4g}{}\n", found.step, found.loss,
                has_accuracy ? fmt::format(" {:.2f} % right", 100 * found.accuracy) : "");
   }
@@ -151,7 +154,7 @@ Result<void> TrainingReport::show(const train::Trainer& trainer, const std::stri
 }
 
 void TrainingReport::tell(const std::string& line, const Json& members) {
-  bar_.reset();
+  bar_.clear();
   fmt::print("{}\n", json_ ? members.dump() : line);
   std::fflush(stdout);
 }

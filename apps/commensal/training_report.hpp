@@ -33,7 +33,7 @@ class TrainingReport {
   void tell(const std::string& line, const nlohmann::ordered_json& members);
   /// The trainer has gone back.
   void go_back(const train::Trainer& trainer);
-  void end() { bar_.reset(); }
+  void end() { bar_.clear(); }
 
  private:
   core::Result<void> tell_losses(const train::Trainer& trainer);
@@ -48,10 +48,11 @@ class TrainingReport {
   std::int64_t shown_ = first_;  // step
   const std::int64_t samples_, tokens_, steps_;
   const bool json_;
-  std::optional<Progress> bar_;  // a new one for each step: its label tells of it
+  Progress bar_{"loss"};
   const core::SystemClock clock_;
   const std::int64_t began_ns_ = clock_.monotonic_ns();
   std::int64_t line_ns_ = began_ns_;  // when the last line was printed
+  std::int64_t bar_ns_ = 0;           // when the bar was drawn
   std::optional<train::EventFile> events_;
 };
 

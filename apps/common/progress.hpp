@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 namespace commensal::apps {
 
@@ -14,6 +15,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
+  void set_label(std::string label) { label_ = std::move(label); }
   void show(std::size_t done, std::size_t total);
   void clear();
 

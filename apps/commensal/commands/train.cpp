@@ -61,13 +61,14 @@ Result<void> check_at_end(const train::Trainer& trainer, const train::Plan& plan
 }
 
 /// To the last step. Error: kCancelled (by a signal; what was made is kept where the plan says).
-Result<RemoteEnd> train_to_end(train::Trainer& trainer, const train::Plan& plan,
+/// `place`: null for here.
+Result<RemoteEnd> train_to_end(train::Trainer& trainer, const train::Plan& plan, AtGateway* place,
                                const TrainArguments& options) {
   const StoppingOnSignal stopping;
   const std::stop_token stop = stopping.token();
   TrainingReport report(trainer, plan, options.json);
   if (!options.tensorboard.empty()) COMMENSAL_TRY(report.write_events_to(options.tensorboard));
-  if (!options.remote.is_asked()) {
+  if (place == nullptr) {
     const auto done = steps_to_end(trainer, plan, report, stop);
     report.end();
     COMMENSAL_TRY(done);
@@ -75,7 +76,7 @@ Result<RemoteEnd> train_to_end(train::Trainer& trainer, const train::Plan& plan,
     COMMENSAL_TRY(check_at_end(trainer, plan, false));
     return RemoteEnd();
   }
-  const auto end = train_at_gateway(trainer, options.remote, report, stop);
+  const auto end = train_at_gateway(trainer, *place, report, stop);
   report.end();
   if (stop.stop_requested()) COMMENSAL_TRY(check_at_end(trainer, plan, true));
   if (end) COMMENSAL_TRY(trainer.save());
@@ -156,13 +157,17 @@ Result<int> run_training(TrainArguments& options) {
   // What would fail at the end is told before the first step.
   if (!options.exported.empty() || !options.push.name.empty()) COMMENSAL_TRY(trainer.exported());
   if (!options.push.name.empty()) COMMENSAL_TRY(prepare_push(options.push, plan));
+  std::shared_ptr<AtGateway> place;
+  if (options.remote.is_asked()) {
+    COMMENSAL_ASSIGN(place, place_at_gateway(trainer, options.remote));
+  }
   starting.reset();
   if (!options.json) {
     fmt::print("{}: {} weights, steps {} to {} of {} samples\n", plan.model.string(),
                trainer.weights(), std::min(trainer.done() + 1, plan.steps), plan.steps, plan.batch);
     std::fflush(stdout);
   }
-  COMMENSAL_ASSIGN(const RemoteEnd end, train_to_end(trainer, plan, options));
+  COMMENSAL_ASSIGN(const RemoteEnd end, train_to_end(trainer, plan, place.get(), options));
   const EndingAtOnce ending;
   if (!options.json) {
     print_end(trainer, plan);
