@@ -20,7 +20,8 @@ using Kind = YamlValue::Kind;
 class CardMembers {
  public:
   /// `place`: of the map in the file, with a dot behind it, or "".
-  CardMembers(const YamlValue& map, std::string place) : map_(map), place_(std::move(place)) {
+  CardMembers(const YamlValue& map, std::string place, CardKeys keys)
+      : map_(map), place_(std::move(place)), keys_(keys) {
     if (map.kind != Kind::kMap && map.kind != Kind::kNothing) refuse("", "expected 'key: value'");
   }
 
@@ -97,8 +98,9 @@ class CardMembers {
       refuse(name, "pixel values cannot be divided by so little");
     return number;
   }
-  /// That there are no members but these.
+  /// That there are no members but these, if that is asked for.
   void only(std::initializer_list<std::string_view> names) {
+    if (keys_ == CardKeys::kAny) return;
     for (const auto& [key, value] : map_.members) {
       if (std::ranges::find(names, key) == names.end())
         refuse(key, fmt::format("unknown: expected {}", fmt::join(names, ", ")));
@@ -126,11 +128,12 @@ class CardMembers {
 
   const YamlValue& map_;
   const std::string place_;
+  const CardKeys keys_;
   core::Result<void> status_;
 };
 
-core::Result<CardPicture> read_picture(const YamlValue& value) {
-  CardMembers members(value, "commensal.picture.");
+core::Result<CardPicture> read_picture(const YamlValue& value, CardKeys keys) {
+  CardMembers members(value, "commensal.picture.", keys);
   members.only({"input", "size", "resize", "layout", "colour", "scale", "mean", "std"});
   CardPicture picture;
   picture.input = members.text("input");
@@ -153,8 +156,8 @@ core::Result<CardPicture> read_picture(const YamlValue& value) {
   return picture;
 }
 
-core::Result<CardOutput> read_output(const YamlValue& value) {
-  CardMembers members(value, "commensal.output.");
+core::Result<CardOutput> read_output(const YamlValue& value, CardKeys keys) {
+  CardMembers members(value, "commensal.output.", keys);
   members.only({"name", "softmax", "top_k"});
   CardOutput output{.name = members.text("name"), .softmax = members.flag("softmax"), .top_k = {}};
   if (const YamlValue* const top = members.find("top_k"))
@@ -163,27 +166,27 @@ core::Result<CardOutput> read_output(const YamlValue& value) {
   return output;
 }
 
-core::Result<CardExample> read_example(const YamlValue& value) {
-  CardMembers members(value, "commensal.example.");
+core::Result<CardExample> read_example(const YamlValue& value, CardKeys keys) {
+  CardMembers members(value, "commensal.example.", keys);
   members.only({"input", "text"});
   CardExample example{.input = members.text("input"), .text = members.text("text")};
   COMMENSAL_TRY(members.status());
   return example;
 }
 
-core::Result<void> read_ours(const YamlValue& value, ModelCard& card) {
-  CardMembers ours(value, "commensal.");
+core::Result<void> read_ours(const YamlValue& value, CardKeys keys, ModelCard& card) {
+  CardMembers ours(value, "commensal.", keys);
   ours.only({"modality", "labels", "picture", "output", "example"});
   card.modality = ours.choice("modality", {"image", "text", "audio", "tabular", "other"}, "");
   card.labels = ours.texts("labels", limits::kCardValuesMax);
   if (const YamlValue* const said = ours.find("picture")) {
-    COMMENSAL_ASSIGN(card.picture, read_picture(*said));
+    COMMENSAL_ASSIGN(card.picture, read_picture(*said, keys));
   }
   if (const YamlValue* const said = ours.find("output")) {
-    COMMENSAL_ASSIGN(card.output, read_output(*said));
+    COMMENSAL_ASSIGN(card.output, read_output(*said, keys));
   }
   if (const YamlValue* const said = ours.find("example")) {
-    COMMENSAL_ASSIGN(card.example, read_example(*said));
+    COMMENSAL_ASSIGN(card.example, read_example(*said, keys));
   }
   return ours.status();
 }
@@ -202,7 +205,7 @@ std::string first_of(std::vector<std::string> texts) {
 
 }  // namespace
 
-core::Result<ModelCard> parse_card(std::string_view source) {
+core::Result<ModelCard> parse_card(std::string_view source, CardKeys keys) {
   if (source.size() > limits::kCardBytesMax)
     return core::fail(ErrorCode::kResourceExhausted, "the card has {} bytes, at most {} are kept",
                       source.size(), limits::kCardBytesMax);
@@ -210,7 +213,7 @@ core::Result<ModelCard> parse_card(std::string_view source) {
     return core::fail(ErrorCode::kInvalidArgument,
                       "a card is a text in UTF-8 without control characters");
   COMMENSAL_ASSIGN(const FrontMatter parts, split_front_matter(source));
-  CardMembers head(parts.head, "");
+  CardMembers head(parts.head, "", keys);
   ModelCard card;
   card.license = first_of(head.texts("license", limits::kCardTagsMax));
   card.parent = first_of(head.texts("base_model", limits::kCardTagsMax));
@@ -219,7 +222,8 @@ core::Result<ModelCard> parse_card(std::string_view source) {
   card.language = fmt::format("{}", fmt::join(head.texts("language", limits::kCardTagsMax), ", "));
   if (card.language.size() > limits::kCardWordBytesMax)
     head.refuse("language", fmt::format("more than {} bytes", limits::kCardWordBytesMax));
-  if (const YamlValue* const ours = head.find("commensal")) COMMENSAL_TRY(read_ours(*ours, card));
+  if (const YamlValue* const ours = head.find("commensal"))
+    COMMENSAL_TRY(read_ours(*ours, keys, card));
   COMMENSAL_TRY(head.status());
   card.text = parts.text;
   card.summary = summary_of(card.text);

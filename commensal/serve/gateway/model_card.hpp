@@ -54,11 +54,15 @@ struct ModelCard {
   std::string text;     // Markdown, which nobody has looked at: whoever shows it makes it harmless
 };
 
-/// Keys that are not known are passed over, but those of `commensal` and of the maps in it, where a
-/// slip of the pen would change answers. Pure; proportional to the file's length. Errors:
+/// Of `commensal` and the maps in it: what a slip of the pen makes of one would change answers, but
+/// a card that is kept may have some that another version of this program knew.
+enum class CardKeys : std::uint8_t { kKnown, kAny };
+
+/// Keys that are not known are passed over, but those that CardKeys is of, unless any may be there.
+/// Pure; proportional to the file's length. Errors:
 /// kInvalidArgument (not UTF-8, control characters, no such front matter, a value that makes no
 /// sense), kResourceExhausted (limits::kCardBytesMax).
-core::Result<ModelCard> parse_card(std::string_view source);
+core::Result<ModelCard> parse_card(std::string_view source, CardKeys keys = CardKeys::kKnown);
 
 /// Holds a card against a model: names that it has, sizes that fit, as many labels as the output
 /// has elements in its last dimension (behind which dimensions of 1 do not count). What the card

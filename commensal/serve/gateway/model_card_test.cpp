@@ -142,6 +142,22 @@ TEST(ModelCards, AreRefusedInOneLine) {
   EXPECT_THAT(why_not(with("  output: {top_k: 1001}\n")), HasSubstr("1 to 1000"));
 }
 
+TEST(ModelCards, ThatAreKeptMayHaveKeysThatAreNotKnown) {
+  const std::string source = with(
+      "  labels: [a, b, c]\n  tones: 3\n"
+      "  picture: {size: [8, 8], sclae: 1}\n  output: {softmax: true, least: 1}\n"
+      "  example: {text: t, sound: s}\n");
+  EXPECT_THAT(why_not(source), HasSubstr("unknown: expected"));
+  const auto card = parse_card(source, CardKeys::kAny);
+  ASSERT_TRUE(card) << card.error().message;
+  EXPECT_EQ(card->labels.size(), 3u);
+  EXPECT_EQ(card->picture->height, 8);
+  EXPECT_TRUE(card->output->softmax);
+  EXPECT_EQ(card->example->text, "t");
+  // What is known has to make sense all the same.
+  EXPECT_FALSE(parse_card(with("  picture: {size: 4}\n"), CardKeys::kAny));
+}
+
 TEST(ModelCards, ThatLieAreRefused) {
   EXPECT_THAT(lie_of("  picture: {input: z}\n"), HasSubstr("no input 'z', but 'x'"));
   EXPECT_THAT(lie_of("  picture: {size: [224, 225]}\n"), HasSubstr("does not fit 'x'"));

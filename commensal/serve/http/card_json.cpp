@@ -55,7 +55,7 @@ Json found_model(const gateway::Exploration::Found& found) {
 }  // namespace
 
 std::string card_json(const gateway::ModelHub::ShownCard& shown) {
-  auto read = gateway::parse_card(shown.source);  // a later program may know it no more
+  auto read = gateway::parse_card(shown.source, gateway::CardKeys::kAny);
   ModelCard card = read ? *std::move(read) : ModelCard();
   const auto fits = read ? gateway::fit_card(card, shown.model) : tl::unexpected(read.error());
   return text_of({{"model", shown.model.name},
