@@ -274,6 +274,17 @@ TEST_F(Trainings, GoToThoseWhoAreNamedNow) {
   EXPECT_THAT(said, HasSubstr("is public: --allow keeps them from nobody"));
 }
 
+// A lie about a rate that is not known would be none, or end in the daemon's log alone.
+TEST_F(Trainings, AreLiedAboutByWhoKnowsTheirRate) {
+  for (const char* const rate : {"0", "-1", "nan"}) {
+    int status = 0;
+    const std::string said = run({"cheat", "--lie", "other-rate", "--lie-rate", rate, "--json"},
+                                 status, COMMENSAL_LAB_PROGRAM);
+    EXPECT_EQ(status, 1);
+    EXPECT_THAT(said, HasSubstr("--lie-rate, above 0")) << rate;
+  }
+}
+
 TEST_F(Trainings, SayWhoMayHaveTheData) {
   const auto refusal = [&](std::vector<std::string> more) {
     more.emplace_back("--json");

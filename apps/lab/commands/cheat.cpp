@@ -5,6 +5,7 @@
 #include <apps/common/command.hpp>
 #include <apps/common/log.hpp>
 #include <apps/common/service.hpp>
+#include <cmath>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/network.hpp>
 #include <commensal/base/protocol/amount.hpp>
@@ -41,6 +42,12 @@ Result<std::unique_ptr<rollout::EngineFactory>> engines_of(CheatArguments& optio
                       options.lie, fmt::join(names, ", "));
   }
   options.training.lie = static_cast<sim::TrainingLie>(found - names.begin());
+  const double rate = options.training.rate;
+  if (options.training.lie == sim::TrainingLie::kOtherRate && !(std::isfinite(rate) && rate > 0)) {
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "--lie other-rate doubles the rate that the training has: expected it as "
+                      "--lie-rate, above 0");
+  }
   return sim::make_training_cheat(options.training);
 }
 
