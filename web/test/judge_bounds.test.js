@@ -81,10 +81,9 @@ async function cancelledIn(module) {
 test("minutes of work are ended within one second", { skip }, async () => {
   const module = await WebAssembly.compile(wasm);
   const took = [];
-  // Where others compute beside this, a thread may wait for its turn for longer than that.
-  do took.push(await cancelledIn(module));
-  while (took.at(-1) >= 1000 && took.length < 5);
-  assert.ok(took.at(-1) < 1000, `${took} ms`);
+  // Beside others who compute, some of the threads may wait for their turns for longer than that.
+  for (let i = 0; i < 3; ++i) took.push(await cancelledIn(module));
+  assert.ok(took.filter((ms) => ms < 1000).length >= 2, `${took} ms`);
 });
 
 const widened = (counts) => makeModel({
