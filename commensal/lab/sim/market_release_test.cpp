@@ -41,11 +41,6 @@ class MarketRelease : public ::testing::Test {
   static void use(Market& market) {
     for (std::uint64_t i = 0; i < 20; ++i) (void)market.infer("digits", picture(i));
   }
-  static std::size_t files(const std::string& provider) {
-    std::error_code missing;
-    const std::filesystem::directory_iterator at(folder() / provider / "models", missing), end;
-    return missing ? 0 : static_cast<std::size_t>(std::distance(at, end));
-  }
   static std::size_t holders(Market& market) { return market.gateway().holders().rows().size(); }
   static void remove(Market& market) {
     EXPECT_TRUE(market.gateway().hub().remove(kConsumer, "consumer/digits"));

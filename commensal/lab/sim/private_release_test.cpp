@@ -10,16 +10,7 @@ using namespace testing;
 
 constexpr std::int64_t kMinute = 60'000, kHour = 60 * kMinute;
 
-class PrivateRelease : public PrivateMarket {
- protected:
-  static std::size_t files(const std::string& provider) {
-    const core::Path folder =
-        scratch(::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::error_code missing;
-    const std::filesystem::directory_iterator at(folder / provider / "models", missing), end;
-    return missing ? 0 : static_cast<std::size_t>(std::distance(at, end));
-  }
-};
+class PrivateRelease : public PrivateMarket {};
 
 // What it has signed it may have to defend, and for that it needs the model.
 TEST_F(PrivateRelease, WithMoneyItStaysAsLongAsWhatWasSignedMayBeDisputed) {

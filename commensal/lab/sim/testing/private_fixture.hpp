@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <commensal/lab/sim/testing/rollout_fixture.hpp>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 
 /// For tests of private inputs in a market: an auditor who vouches for providers, and pictures that
 /// are known wherever they turn up.
@@ -72,6 +74,15 @@ bool has_marker(const T& value) {
 }
 inline bool has_marker(const rpc::ToProvider& message) {
   return std::visit([](const auto& word) { return has_marker(word); }, message);
+}
+
+/// Of models, that a provider has in the test's own market.
+inline std::size_t files(const std::string& provider) {
+  const core::Path folder =
+      scratch(::testing::UnitTest::GetInstance()->current_test_info()->name());
+  std::error_code missing;
+  const std::filesystem::directory_iterator at(folder / provider / "models", missing), end;
+  return missing ? 0 : static_cast<std::size_t>(std::distance(at, end));
 }
 
 class PrivateMarket : public MoneyRollouts {
