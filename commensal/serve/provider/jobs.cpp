@@ -167,8 +167,18 @@ void Jobs::compute(const LiveJobPtr& live) {
   ++counts_.at_work;
   report_work();
   computing_.emplace(task, live);
-  if (executor_->add(task)) compute_next();
+  if (executor_->add(task)) compute_soon();
   if (task->waits()) release_later(task);
+}
+
+/// What comes in one frame is there before the first of it is taken: it can share a run.
+void Jobs::compute_soon() {
+  if (++due_ > 1) return;
+  deps_.loop.post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    for (std::size_t left = std::exchange(self->due_, 0); left > 0; --left) self->compute_next();
+  });
 }
 
 void Jobs::compute_next() {

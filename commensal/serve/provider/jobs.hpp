@@ -87,6 +87,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   void tell(JobEnd end, std::string_view outcome);
   void ask(const LiveJobPtr& live, const receipt::Begin& begin);
   void compute(const LiveJobPtr& live);
+  void compute_soon();
   void compute_next();
   void release_later(const TaskPtr& task);
   core::Result<void> check_size(const rollout::ProviderJob& job,
@@ -119,6 +120,7 @@ class Jobs final : public std::enable_shared_from_this<Jobs> {
   std::uint64_t stream_ = 0;
   std::uint32_t queued_ = 0;     // joint ones, withdrawn ones too until they have had their turn
   std::uint32_t withdrawn_ = 0;  // of those
+  std::size_t due_ = 0;          // tasks that are to be taken off the loop once this turn ends
   bool flush_is_due_ = false;
   bool gathers_ = false;  // flushes soon
   bool reports_work_ = false;
