@@ -10,6 +10,17 @@ using core::ErrorCode;
 using core::fail;
 using core::Result;
 
+namespace {
+
+/// A run that took longer costs much more than a signature and a write.
+constexpr std::int64_t kLongRunNs = 10'000'000;
+
+bool is_of_long_run(const LiveJobPtr& live) {
+  return live->run != nullptr && live->run->took_ns >= kLongRunNs;
+}
+
+}  // namespace
+
 Jobs::Jobs(const Dependencies& deps, const Config& config)
     : deps_(deps),
       config_(config),
@@ -271,12 +282,15 @@ std::size_t Jobs::unsigned_jobs() const {
 /// that wait for others, so that one signature and one write serve many; the executor has enough to
 /// do meanwhile. They wait a moment
 /// for the signatures under those before them too: what comes meanwhile goes with them. Who sends
-/// one task at a time never waits, nor does a step that others follow.
+/// one task at a time never waits, nor does a step that others follow, nor an answer of a long run
+/// for the run behind it: whoever asks again when it comes would find that one under way, and the
+/// next one would be the smaller.
 void Jobs::plan_flush() {
   if (flush_is_due_) return;
   const bool is_followed = std::ranges::any_of(
       ready_, [](const LiveJobPtr& live) { return !live->job->job().traits().is_joint; });
-  const bool is_whole = ready_.size() + executor_->held() >= queued_;
+  const bool is_whole =
+      ready_.size() + executor_->held() >= queued_ || std::ranges::any_of(ready_, is_of_long_run);
   if (is_followed || (is_whole && unsigned_jobs() == 0)) {
     flush_is_due_ = true;
     deps_.loop.post([weak = weak_from_this()] {

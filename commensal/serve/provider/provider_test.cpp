@@ -149,6 +149,17 @@ TEST_F(BatchingProviderTest, NoAnswerWaitsForThoseThatWaitForOthers) {
   EXPECT_EQ(listener_.batches, Sizes{1});
 }
 
+// The fault: of 16 that asked again as soon as they were answered 3 were computed, then 8, then 5.
+TEST_F(BatchingProviderTest, AnswersOfALongRunWaitForNoOther) {
+  answer_batches();
+  engines_.in_run = [this] { clock_.advance_ms(40); };  // 10 of each of its 4
+  ask(9, 1);
+  loop_.work(1);
+  EXPECT_EQ(listener_.batches, Sizes{4});
+  loop_.work(1);
+  EXPECT_EQ(listener_.batches, (Sizes{4, 4}));
+}
+
 /// Of the model whose digest begins with 1, two at a time.
 class TunedProviderTest : public ProviderTest {
  protected:
