@@ -72,11 +72,15 @@ void ClientStream::begin(std::shared_ptr<ProviderPort> port) {
 
 void ClientStream::send(const ToGateway& message) {
   Outgoing made = outgoing(message);
+  bool fits = false, is_first = false;
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (outbox_.push(std::move(made))) return pump_locked();
+    fits = outbox_.push(std::move(made));
+    is_first = fits && !outbox_.writing() && !std::exchange(is_pump_due_, true);
   }
+  if (is_first) loop_.post([self = shared_from_this()] { self->pump(); });
+  if (fits) return;
   cancel(core::Error{core::ErrorCode::kResourceExhausted,
                      "more was to be said than the stream can hold"});
 }
@@ -89,6 +93,7 @@ void ClientStream::drop() {
 void ClientStream::cancel(std::optional<core::Error> reason) {
   {
     const std::lock_guard lock(mutex_);
+    if (is_pump_due_ && !ended_) pump_locked();
     if (!std::exchange(ended_, true)) reason_ = std::move(reason);
     outbox_.drop_waiting();
     if (turn_ == Turn::kDelivering) release_locked();
@@ -147,6 +152,13 @@ void ClientStream::end_delivery(bool delivered) {
   if (turn_ == Turn::kReleased) return;
   turn_ = Turn::kReading;
   read_locked();
+}
+
+/// What the tasks before this one had to say goes together.
+void ClientStream::pump() {
+  const std::lock_guard lock(mutex_);
+  is_pump_due_ = false;
+  if (!ended_) pump_locked();
 }
 
 void ClientStream::pump_locked() {

@@ -63,6 +63,7 @@ class ClientStream final : public grpc::ClientBidiReactor<wire::Frame, wire::Fra
   void cancel(std::optional<core::Error> reason);
   void end_delivery(bool delivered);
   void read_locked();
+  void pump();
   void pump_locked();
   void release_locked();
 
@@ -82,6 +83,7 @@ class ClientStream final : public grpc::ClientBidiReactor<wire::Frame, wire::Fra
   Outbox outbox_;
   Turn turn_ = Turn::kReading;
   bool ended_ = false;
+  bool is_pump_due_ = false;  // posted to the loop
   std::optional<core::Error> reason_;
 };
 

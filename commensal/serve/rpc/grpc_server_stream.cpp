@@ -208,14 +208,15 @@ void ServerStream::send(ToProvider message) {
     was_asked_ = true;
   }
   Outgoing made = outgoing(message);
-  bool fits = false;
+  bool fits = false, is_first = false;
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
     if (const auto* gone = std::get_if<Withdraw>(&message)) outbox_.forget(gone->jobs);
     fits = outbox_.push(std::move(made));
-    if (fits) pump_locked();
+    is_first = fits && !outbox_.writing() && !std::exchange(is_pump_due_, true);
   }
+  if (is_first) hall_->loop.post([self = shared_from_this()] { self->pump(); });
   if (fits) return watch_writing();
   end({grpc::StatusCode::RESOURCE_EXHAUSTED, "more was to be said than the stream can hold"},
       false);
@@ -256,6 +257,13 @@ void ServerStream::abort() {
   context_->TryCancel();
   const std::lock_guard lock(mutex_);
   cancelling_ = false;
+  pump_locked();
+}
+
+/// What the tasks before this one had to say goes together.
+void ServerStream::pump() {
+  const std::lock_guard lock(mutex_);
+  is_pump_due_ = false;
   pump_locked();
 }
 

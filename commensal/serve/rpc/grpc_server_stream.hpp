@@ -70,6 +70,7 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   void end(const grpc::Status& status, bool drain);
   core::Result<std::optional<wire::Frame>> take_piece();
   void abort();
+  void pump();
   void pump_locked();
   std::int64_t message_bytes_max() const;
   void note_piece(bool is_last);
@@ -102,6 +103,7 @@ class ServerStream final : public grpc::ServerBidiReactor<wire::Frame, wire::Fra
   Outbox outbox_;
   std::uint64_t frames_seen_ = 0;  // written, at the last look
   bool is_write_watched_ = false;
+  bool is_pump_due_ = false;  // posted to the loop
   grpc::Status status_;
   bool ended_ = false;
   bool cancelling_ = false;  // `context_` is in use: Finish waits
