@@ -41,6 +41,7 @@ Frame Pieces::next() {
     piece.set_cut(true);
     return piece;
   }
+  if (left_ == bytes_ && bytes_ <= kPieceBytes) return whole();
   std::size_t room = kPieceBytes;
   // A tensor that is cut goes on as the next piece's first.
   for (; part_ <= message_.tensors.size(); ++part_, at_ = 0) {
@@ -57,6 +58,17 @@ Frame Pieces::next() {
   is_over_ = part_ > message_.tensors.size();
   piece.set_more(left_);
   return piece;
+}
+
+/// What goes in one frame.
+Frame Pieces::whole() {
+  Frame frame;
+  frame.set_head(std::move(message_.head));
+  for (const tensor::Tensor& one : message_.tensors)
+    frame.add_tensors(one.bytes().data(), one.bytes().size());
+  left_ = 0;
+  is_over_ = true;
+  return frame;
 }
 
 core::Result<void> Assembly::check_bundle(const Frame& bundle, std::int64_t bytes_max) const {

@@ -32,6 +32,8 @@ class Pieces {
   bool is_cut() const { return is_cut_; }
 
  private:
+  commensal::v1::Frame whole();
+
   Outgoing message_;
   std::size_t bytes_ = 0;
   std::size_t left_ = 0;
