@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/base/core/limits_gateway.hpp>
+#include <commensal/base/crypto/merkle.hpp>
 #include <commensal/serve/gateway/steps.hpp>
 #include <commensal/verify/receipt/opening.hpp>
 
@@ -27,6 +28,15 @@ std::optional<rpc::Batching> batching_for(const Roster::Peer& peer, const Work& 
 /// Whether anything is before it may be said: its ticket, or what is kept of its job.
 bool is_written(const protocol::Receipt& receipt) {
   return receipt.round != protocol::kNoDraw || receipt.job.traits().is_kept;
+}
+
+/// Who has just signed need not recover its own key from that.
+void know_own(protocol::KnownSignatures& known, const crypto::Address& signer,
+              const protocol::BatchSignature& signature, const protocol::ReceiptBody& body) {
+  const auto root = crypto::merkle_root_of_proof(crypto::leaf_hash(protocol::encode(body)),
+                                                 signature.index, signature.count, signature.path);
+  core::check(root.has_value(), "a proof that was just made");
+  known.add(signature, protocol::Role::kClient, *root, signer, protocol::kEmbeddedLedger);
 }
 
 }  // namespace
@@ -248,6 +258,7 @@ void Steps::countersign() {
   std::vector<protocol::ReceiptBody> bodies;
   for (const Committed& one : batch) bodies.push_back(one.body);
   const auto signatures = protocol::sign_batch(deps_.key, protocol::Role::kClient, bodies);
+  know_own(known_, deps_.key.address(), signatures[0], bodies[0]);
   std::vector<protocol::Receipt> receipts;
   std::vector<rpc::Countersign::Item> items;
   for (std::size_t i = 0; i < batch.size(); ++i) {
