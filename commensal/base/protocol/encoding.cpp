@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/protocol/encoding.hpp>
 #include <commensal/base/protocol/noun_in.hpp>
@@ -148,12 +149,20 @@ std::string one_line(std::string_view text) {
 }
 
 void Writer::integer(std::uint64_t value, int width_bytes) {
-  for (int shift = 8 * (width_bytes - 1); shift >= 0; shift -= 8) {
-    bytes_.push_back(static_cast<std::uint8_t>(value >> shift));
-  }
+  const auto width = static_cast<std::size_t>(width_bytes);
+  std::array<std::uint8_t, sizeof value> big_endian{};
+  for (std::size_t i = width; i > 0; value >>= 8)
+    big_endian[--i] = static_cast<std::uint8_t>(value);
+  raw({big_endian.data(), width});
 }
 
-void Writer::raw(ByteView bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+void Writer::raw(ByteView bytes) {
+  // Neither a byte at a time at first, nor once more behind a tensor.
+  constexpr std::size_t kUsualBytes = 128;
+  const std::size_t size = bytes_.size() + bytes.size() + kUsualBytes;
+  if (bytes_.capacity() == 0 || bytes.size() > bytes_.capacity()) bytes_.reserve(size);
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+}
 
 void Writer::count(std::size_t items) {
   core::check(items <= std::numeric_limits<std::uint32_t>::max(), "a length beyond 32 bits");
