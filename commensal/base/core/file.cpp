@@ -25,21 +25,27 @@ tl::unexpected<Error> system_failure(const Path& path, std::string_view what) {
 bool is_lost(int error) { return error == EIO || error == ENOSPC || error == EDQUOT; }
 
 /// Sent to the disk in pieces: file systems that keep a journal make who syncs another file wait
-/// for what this one has not there yet. Where that cannot be told, the sync at the end does all.
+/// for what this one has not there yet. One is on its way while the next is written. Where that
+/// cannot be told, the sync at the end does all.
 Result<void> write_all(int fd, ByteView bytes, const Path& path, bool is_synced) {
   constexpr std::size_t kPieceBytes = 1 << 20;
-  constexpr unsigned kSend =
+  constexpr unsigned kAwait =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   off_t at = ::lseek(fd, 0, SEEK_CUR);
+  ssize_t before = 0;  // bytes of the piece before this one
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), std::min(bytes.size(), kPieceBytes));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return system_failure(path, "write");
     bytes = bytes.subspan(static_cast<std::size_t>(written));
-    const bool is_sent =
-        !is_synced || bytes.empty() || ::sync_file_range(fd, at, written, kSend) == 0;
+    bool is_sent = true;
+    if (is_synced && !bytes.empty())
+      is_sent = ::sync_file_range(fd, at, written, SYNC_FILE_RANGE_WRITE) == 0;
+    if (is_sent && is_synced && before > 0)
+      is_sent = ::sync_file_range(fd, at - before, before, kAwait) == 0;
     if (!is_sent && is_lost(errno)) return system_failure(path, "write");
     at += written;
+    before = written;
   }
   return {};
 }
