@@ -34,12 +34,6 @@ void Auditor::request(const core::Digest& receipt) {
   pump();
 }
 
-void Auditor::request(const ReceiptRecord& record) {
-  const core::Digest receipt = record.id();
-  open_[receipt].provider = record.receipt.job.provider;
-  request(receipt);
-}
-
 void Auditor::request_here(const core::Digest& receipt) {
   open_[receipt].lease = 0;  // nobody else ends it
   open_[receipt].is_waiting = true;
@@ -199,8 +193,6 @@ Result<void> Auditor::read_file(const OpeningFolder& folder, Shown& shown) {
 }
 
 crypto::Address Auditor::provider_of(const core::Digest& receipt) const {
-  const auto item = open_.find(receipt);
-  if (item != open_.end() && item->second.provider) return *item->second.provider;
   const auto record = deps_.book.find(receipt);
   return record ? record->receipt.job.provider : crypto::Address{};
 }

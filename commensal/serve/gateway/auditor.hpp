@@ -53,8 +53,6 @@ class Auditor {
 
   /// An audit that the book has as drawn.
   void request(const core::Digest& receipt);
-  /// The same, of what need not be read for that.
-  void request(const ReceiptRecord& record);
   /// The same, by this gateway and at once.
   void request_here(const core::Digest& receipt);
   /// For an auditor elsewhere: the next one, its own for kLeaseMs; nothing where none is open. What
@@ -84,12 +82,11 @@ class Auditor {
     receipt::Opening opening;  // read_file() has it where that is_in_file
   };
   struct Case {
-    std::uint64_t lease = 0;                  // to an auditor, by its number; 0: none
-    crypto::Address auditor;                  // who has it, or is drawn for it
-    std::optional<crypto::Address> provider;  // where it is known
-    std::int64_t turn_ms = 0;                 // since when; 0: nobody is
-    std::optional<core::Digest> seed;         // of its draw
-    std::set<crypto::Address> passed_over;    // who did not come, or was silent
+    std::uint64_t lease = 0;                // to an auditor, by its number; 0: none
+    crypto::Address auditor;                // who has it, or is drawn for it
+    std::int64_t turn_ms = 0;               // since when; 0: nobody is
+    std::optional<core::Digest> seed;       // of its draw
+    std::set<crypto::Address> passed_over;  // who did not come, or was silent
     int leases = 0;
     bool is_waiting = false;   // in waiting_ or own_, or for its next try
     int tries = 0;             // in vain

@@ -46,7 +46,7 @@ core::Result<void> Gateway::State::resume() {
   for (const auto& [provider, count] : answers) roster.remember(provider, count);
   for (const ReceiptRecord& record : drawn) {
     if (record.audit == AuditState::kDrawn) {
-      auditor.request(record);
+      auditor.request(record.id());
       continue;
     }
     resume_mismatch(record);
@@ -150,7 +150,7 @@ void Gateway::State::handle(event::StepKept& event) {
   count(record);
   observer.on_receipt(record);
   audit_policy.on_receipt(record);
-  if (record.audit == AuditState::kDrawn) auditor.request(record);
+  if (record.audit == AuditState::kDrawn) auditor.request(record.id());
   // Its provider may have been caught while this answer was on its way.
   if (is_banned(record.receipt.job.provider)) replace_later(record);
 }
