@@ -95,7 +95,7 @@ class EchoFactory final : public rollout::EngineFactory {
 };
 
 /// Remembers how many commitments each batch had.
-class Listener final : public rpc::GatewayClient {
+class Heard final : public rpc::GatewayClient {
  public:
   void attach(std::shared_ptr<rpc::ProviderPort>) override {}
   void send(rpc::ToGateway message) override {
@@ -171,7 +171,7 @@ class ProviderTest : public ::testing::Test {
   core::CounterRng rng_{1};
   store::MemoryStore store_;
   crypto::SecretKey key_ = crypto::SecretKey::generate(rng_);
-  Listener listener_;
+  Heard listener_;
   EchoFactory engines_;
   std::stop_source closing_;
   std::shared_ptr<Provider> provider_;
