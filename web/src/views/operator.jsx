@@ -126,8 +126,8 @@ function Figures() {
           label="figures, sums of each"
           rows={rows}
           columns={[
-            ["figure", (row) => <code>{row.name}</code>],
             ["sum", (row) => number(row.value), true],
+            ["figure", (row) => <code>{row.name}</code>],
             ["meaning", (row) => row.help],
           ]}
         />
