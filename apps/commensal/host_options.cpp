@@ -63,6 +63,9 @@ void HostOptions::declare(CLI::App& app) {
       app.add_option("--host-income-per-hour", guest_.client.host_income_per_hour,
                      "What the host earns, shown beside what guests earn; in the ledger's unit")
           ->check(CLI::NonNegativeNumber));
+  of_a_host(app.add_flag("--show-host", shows_,
+                         "Tell the gateway the host's rate, and what it earns where that is given: "
+                         "its page shows both beside the guest's, to every account there"));
   of_a_host(declare_share(
       app, "--host-kept-min", kept_min_,
       "Income instead of a loss: guests run while they earn more than the host loses, "

@@ -22,6 +22,8 @@ class HostOptions {
   /// where none is named). To be called while the app is there.
   core::Result<guest::GuestProcessOptions> settle() const;
   const std::string& host() const { return guest_.client.host; }
+  /// Whether the gateway may show the host.
+  bool shows() const { return shows_; }
 
  private:
   core::Result<std::optional<guest::Promise>> asked() const;
@@ -32,6 +34,7 @@ class HostOptions {
   std::optional<double> loss_max_;
   std::optional<double> loss_minute_max_;
   std::optional<double> kept_min_;
+  bool shows_ = false;
 };
 
 }  // namespace commensal::apps

@@ -14,6 +14,7 @@ namespace commensal::e2e {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class BesideAHost : public System {
  protected:
@@ -163,6 +164,34 @@ class HostProgram {
   std::unique_ptr<Process> process_;
   std::string url_;
 };
+
+// A gateway hears of a host what its owner lets it, from the provider that governs the machine.
+TEST_F(BesideAHost, AProviderShowsAHostWhereItsOwnerLetsIt) {
+  start_gateway();
+  const HostProgram host("streamer", {"--array-mb", "4"});
+  const std::string spec = "prometheus:" + host.url() + "/metrics#streamer_bytes_total";
+  {
+    const auto silent = start_provider("silent", {"--host", spec});
+    wait_until_paused("silent", "the host is looked at alone first");
+    EXPECT_TRUE(provider("silent").at("host").is_null());
+  }
+  auto open =
+      start_provider("open", {"--host", spec, "--show-host", "--host-income-per-hour", "5"});
+  const auto shown = [&](const char* key) {
+    const Json one = provider("open");
+    return one.is_null() || one.at("host").is_null() ? Json() : one.at("host").at(key);
+  };
+  for (int i = 0; i < 600 && !shown("reference").is_number(); ++i) pause_ms(100);
+  EXPECT_GT(shown("rate").get<double>(), 1e8);
+  EXPECT_GT(shown("reference").get<double>(), 1e8);
+  EXPECT_EQ(shown("income_per_hour"), 5);
+  EXPECT_NE(shown("unit"), "");
+  EXPECT_THAT(ask({"providers"}, token_file_), HasSubstr("where it earns 5 an hour"));
+  open->kill();
+  wait_until_paused("open", "gone");
+  const std::string list = ask({"providers"}, token_file_);
+  EXPECT_THAT(list, Not(HasSubstr("beside a host"))) << list;
+}
 
 /// What `commensal probe` says of it in so many seconds.
 Json probe(const std::string& spec, int seconds) {

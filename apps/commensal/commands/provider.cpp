@@ -84,6 +84,17 @@ guest::Work work_of(const provider::ProviderStatus& status) {
   return work;
 }
 
+/// What the gateway may show of the host: the machine's governor alone looks at it.
+std::function<std::optional<rpc::HostSeen>()> host_now_of(const guest::GuestProcess& guest,
+                                                          std::optional<double> income_per_hour) {
+  return [&guest, income_per_hour]() -> std::optional<rpc::HostSeen> {
+    const auto now = guest.view().view;
+    if (!now) return std::nullopt;
+    return rpc::HostSeen{std::string(now->unit), now->governor.rate, now->governor.reference,
+                         income_per_hour};
+  };
+}
+
 /// How models run that were tuned beside this host, unless the operator says how all run; none
 /// where nothing is between models and this process, which has threads of its own.
 Result<Ways> ways_of(const ProviderArguments& options) {
@@ -159,10 +170,12 @@ Result<int> run(ProviderArguments& options) {
     own.client.guest.threads = std::max(own.client.guest.threads, way.threads);
   }
   own.client.memory = state_folder("hosts");
+  const std::optional<double> host_income_per_hour = own.client.host_income_per_hour;
   own.client.say = [](const std::string& line) { say(line); };
   guest::GuestProcess guest(std::move(own));
   COMMENSAL_TRY(guest.join());
   options.daemon.why_paused = guest.why_paused();
+  if (options.host.shows()) options.daemon.host_now = host_now_of(guest, host_income_per_hour);
   std::optional<JobLog> jobs;
   if (options.log_jobs) jobs.emplace();
   if (jobs) options.daemon.job_ended = [&jobs](const provider::JobEnd& end) { jobs->add(end); };

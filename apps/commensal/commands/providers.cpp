@@ -13,6 +13,21 @@ struct ProvidersArguments {
   bool json = false;
 };
 
+/// A host that its provider shows, or "".
+std::string host_line(const Json& host) {
+  if (!host.is_object()) return "";
+  const auto figure = [&](const char* key, const std::string& of, const char* unknown) {
+    const auto found = host.find(key);
+    if (found == host.end() || !found->is_number()) return std::string(unknown);
+    return fmt::format("{:.6g}{}", found->get<double>(), of);
+  };
+  const std::string unit = fmt::format(" {}/s", text_in(host, "unit"));
+  const std::string income = figure("income_per_hour", " an hour", "");
+  return fmt::format("  beside a host: {}, alone {}{}{}\n", figure("rate", unit, "no signal"),
+                     figure("reference", unit, "not measured yet"),
+                     income.empty() ? "" : ", where it earns ", income);
+}
+
 core::Result<int> list_providers(const ProvidersArguments& options) {
   COMMENSAL_ASSIGN(client::Client client, connect(options.connection));
   COMMENSAL_ASSIGN(const std::string text, client.get_json("/v1/providers"));
@@ -29,6 +44,7 @@ core::Result<int> list_providers(const ProvidersArguments& options) {
       fmt::print("  may see the privacy class '{}' until the end of {} (UTC)\n",
                  text_in(held, "class"), last_day(held.value("until_ms", std::uint64_t{0})));
     }
+    fmt::print("{}", host_line(one.value("host", Json())));
   }
   return 0;
 }

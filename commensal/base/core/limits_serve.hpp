@@ -41,6 +41,7 @@ inline constexpr std::int64_t kRpcOutboxBytesMax = 2 * kRpcMessageBytesMax;  // 
 // What a provider may do before it has proved its key (Hello): so long, so many, from one address.
 inline constexpr std::int64_t kHelloWaitMs = 10'000;
 inline constexpr std::int64_t kAtWorkWordMs = 2'000;  // between two words of who is at work
+inline constexpr std::int64_t kHostWordMs = 2'000;    // between two words of a host
 inline constexpr std::size_t kStrangersMax = 128;
 // Connections to the providers' port that are taken: of one network at once, then a second; of all.
 // A provider has one for its stream, and one for each model that it fetches. Calls on one: at once,

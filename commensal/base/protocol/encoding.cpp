@@ -68,6 +68,7 @@ constexpr NounTraits kNouns[] = {
     {NounKind::kResume, 1, "resume"},
     {NounKind::kStatements, 1, "statements"},
     {NounKind::kReleased, 1, "released"},
+    {NounKind::kHostNow, 1, "host now"},
 };
 
 const NounTraits& traits_of(NounKind kind) {

@@ -80,6 +80,7 @@ enum class NounKind : std::uint8_t {
   kResume = 89,
   kStatements = 90,
   kReleased = 91,
+  kHostNow = 92,
 };
 std::string_view name_of(NounKind kind);
 

@@ -56,6 +56,7 @@ core::Result<std::unique_ptr<ProviderDaemon>> ProviderDaemon::start(
                                             .gateway = *state->gateway,
                                             .engines = *state->engines,
                                             .why_paused = config.why_paused,
+                                            .host_now = config.host_now,
                                             .closing = state->closing.get_token(),
                                             .job_ended = config.job_ended};
   const provider::ProviderConfig provider{.name = config.name,

@@ -23,6 +23,8 @@ struct ProviderDaemonConfig {
   /// As ProviderDependencies's. Called on the daemon's own thread until the daemon is destroyed.
   std::function<std::string()> why_paused = {};
   /// Likewise.
+  std::function<std::optional<rpc::HostSeen>()> host_now = {};
+  /// Likewise.
   std::function<void(const provider::JobEnd&)> job_ended = {};
 };
 

@@ -338,7 +338,8 @@ std::vector<ProviderInfo> Gateway::providers() const {
                      .stake = ledger().balance(address, ledger::AccountKind::kStake),
                      .cached_models = peer.cached.size(),
                      .audit_probability = state_->audit_policy.probability(address),
-                     .privacy = still_held(peer.privacy, state_->deps.clock.wall_ms())});
+                     .privacy = still_held(peer.privacy, state_->deps.clock.wall_ms()),
+                     .host = peer.host});
   }
   return infos;
 }

@@ -90,8 +90,9 @@ struct ProviderInfo {
   std::uint64_t served = 0;
   protocol::Amount stake;
   std::size_t cached_models = 0;
-  double audit_probability = 0;  // of its next answer, its ticket's win apart
-  PrivacyClasses privacy = {};   // that hold now
+  double audit_probability = 0;            // of its next answer, its ticket's win apart
+  PrivacyClasses privacy = {};             // that hold now
+  std::optional<rpc::HostSeen> host = {};  // beside it, where its owner shows it
 };
 
 /// How fast a provider answers a model, without the way to it.

@@ -244,6 +244,9 @@ struct Gateway::State {
   void handle(StreamId stream, const rpc::Transact& message);
   void handle(StreamId stream, const rpc::Statements& message);
   void handle(StreamId stream, const rpc::Released& message);
+  void handle(StreamId stream, const rpc::HostNow& message) {
+    if (Roster::Peer* const peer = roster.at(stream)) peer->host = message.host;
+  }
   void await_statements(StreamId stream);
   void on_shown(const crypto::Address& provider);
 };

@@ -171,6 +171,7 @@ core::Result<Roster::Peer*> Roster::welcome(StreamId id, const rpc::Hello& hello
   peer.knows_requests = rpc::knows_requests(hello.version);
   peer.knows_release = rpc::knows_release(hello.version);
   peer.paused = hello.paused;
+  peer.host.reset();
   peer.cached = {hello.cached_models.begin(), hello.cached_models.end()};
   session->second.address = hello.address;
   session->second.token = core::to_hex(rng_.next_digest());
@@ -249,6 +250,7 @@ void Roster::leave(StreamId id) {
     peer->stream.reset();
     peer->in_flight = 0;
     peer->paused.clear();
+    peer->host.reset();
     peer->warm.clear();
     peer->privacy.reset();
     // Keys cost nothing to make: only those that have worked, or are banned, are remembered.

@@ -35,6 +35,7 @@ class Roster {
     bool knows_release = false;                   // likewise
     std::string banned;                           // why, or ""
     std::string paused;                           // why, or ""
+    std::optional<rpc::HostSeen> host{};          // beside it, as it says; none: it says nothing
     std::uint64_t pauses = 0;                     // so far: no silence is counted through one
     std::optional<std::uint64_t> blamed_pause{};  // the last one for which work of it was moved
     Pausing pausing;

@@ -79,6 +79,19 @@ TEST_F(RosterTest, ASecondStreamOfAKeyClosesTheFirst) {
   EXPECT_EQ(roster_.connected(provider_.address()), kept.get());
 }
 
+TEST_F(RosterTest, WhatWasSaidOfAHostGoesWithItsStream) {
+  const auto [first, closed] = open(roster_, channel_, "a");
+  ASSERT_TRUE(welcome(roster_, first, hello(closed->challenge(), channel_)));
+  roster_.at(first)->served = 1;
+  roster_.at(first)->host = rpc::HostSeen{"sol", 2, 3};
+  const auto [second, kept] = open(roster_, channel_, "a");
+  ASSERT_TRUE(welcome(roster_, second, hello(kept->challenge(), channel_)));
+  EXPECT_FALSE(roster_.at(second)->host);
+  roster_.at(second)->host = rpc::HostSeen{"sol", 2, 3};
+  roster_.leave(second);
+  EXPECT_FALSE(roster_.by_address(provider_.address())->host);
+}
+
 TEST_F(RosterTest, WhoShowsNoStatementsInTimeHasNone) {
   const auto [id, stream] = open(roster_, channel_, "a");
   rpc::Hello word = hello(stream->challenge(), channel_);

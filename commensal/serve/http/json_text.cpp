@@ -118,6 +118,17 @@ Json classes_of(const gateway::PrivacyClasses& classes) {
   return list;
 }
 
+/// Nothing where it is 0, and so not known.
+Json known(double figure) { return figure > 0 ? Json(figure) : Json(nullptr); }
+
+Json host_of(const std::optional<rpc::HostSeen>& host) {
+  if (!host) return nullptr;
+  return {{"unit", host->unit},
+          {"rate", known(host->rate)},
+          {"reference", known(host->reference)},
+          {"income_per_hour", host->income_per_hour ? Json(*host->income_per_hour) : Json()}};
+}
+
 }  // namespace
 
 std::string model_json(const ModelVersion& version) { return text_of(model(version)); }
@@ -158,7 +169,8 @@ std::string providers_json(const std::vector<gateway::ProviderInfo>& providers) 
             {"stake", protocol::to_text(provider.stake)},
             {"cached_models", provider.cached_models},
             {"audit_probability", provider.audit_probability},
-            {"privacy_classes", classes_of(provider.privacy)}};
+            {"privacy_classes", classes_of(provider.privacy)},
+            {"host", host_of(provider.host)}};
   });
 }
 

@@ -2,6 +2,7 @@
 // How a provider meets its gateway, and what both say of money, of the host and of the stream
 // itself; what they say of jobs goes to jobs.cpp.
 #include <algorithm>
+#include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/core/network.hpp>
 #include <commensal/serve/provider/defence.hpp>
 #include <commensal/serve/provider/host_watch.hpp>
@@ -86,7 +87,7 @@ struct Provider::State {
             [this] {
               if (stream == StreamState::kConnected) jobs->report_load();
             }})),
-        host(w.why_paused, w.gateway),
+        host(w.why_paused, w.host_now, w.gateway),
         address(w.key.address()) {}
 
   void connect(Provider& self);
@@ -169,6 +170,10 @@ void Provider::State::handle(Provider& self, rpc::Welcome message) {
                    message.version && rpc::knows_prefetch(*message.version));
   if (message.version && rpc::knows_statements(*message.version))
     deps.gateway.send(shown_of(config.statements, deps.clock.wall_ms()));
+  if (message.version && rpc::knows_host(*message.version) && host.begin_to_show()) {
+    host.show();
+    repeat(self, limits::kHostWordMs, [](State& state) { state.host.show(); });
+  }
   reconnect_ms = kReconnectMsMin;
   stream = StreamState::kConnected;
   stream_message.clear();

@@ -46,6 +46,9 @@ struct ProviderDependencies {
   /// Why the guest stands still, "" while it runs; asked several times a second. Empty: it always
   /// runs.
   std::function<std::string()> why_paused = {};
+  /// What the gateway is shown of the host now; nothing while nobody here looks at it. Empty: it is
+  /// shown nothing.
+  std::function<std::optional<rpc::HostSeen>()> host_now = {};
   std::stop_token closing = {};  // asked to stop, whatever is computed is cancelled
   /// Hears of each job that ends, on the loop. Empty: nobody does.
   std::function<void(const JobEnd&)> job_ended = {};

@@ -196,6 +196,17 @@ TYPED_TEST(StreamContract, CarriesReleasesAndWhatBecameOfThem) {
   EXPECT_EQ(this->gateway.log.lines().at(1), "1 released 1");
 }
 
+TYPED_TEST(StreamContract, CarriesWhatIsSeenOfAHost) {
+  const auto provider = this->attach();
+  this->on_loop([this] {
+    this->client->send(HostNow{{{"sol", 2.5, 3, 7}}});
+    this->client->send(HostNow{});
+  });
+  ASSERT_TRUE(this->gateway.log.wait_for(3));
+  EXPECT_THAT(this->gateway.log.lines(),
+              ::testing::ElementsAre("1 open", "1 host 2.5 sol/s", "1 no host"));
+}
+
 TYPED_TEST(StreamContract, TellsBothEndsOnceThatTheGatewayClosed) {
   const auto provider = this->attach();
   this->on_loop([&] {

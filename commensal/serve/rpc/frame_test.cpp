@@ -128,7 +128,9 @@ std::vector<ToGateway> all_to_gateway() {
           Pause{"the host lost much just now"},
           Resume{},
           Statements{},
-          Released{{{digest_of(1), 5}}}};
+          Released{{{digest_of(1), 5}}},
+          HostNow{},
+          HostNow{{{"sol", 2.5, 3, 1e9}}}};
 }
 
 template <class Message>

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <commensal/base/core/limits_observe.hpp>
 #include <commensal/base/core/limits_serve.hpp>
 #include <commensal/base/crypto/sha256.hpp>
@@ -76,6 +77,7 @@ bool knows_requests(std::string_view version) { return is_from({0, 1, 2}, versio
 bool knows_prefetch(std::string_view version) { return is_from({0, 1, 2}, version); }
 bool knows_statements(std::string_view version) { return is_from({0, 1, 3}, version); }
 bool knows_release(std::string_view version) { return is_from({0, 1, 4}, version); }
+bool knows_host(std::string_view version) { return is_from({0, 1, 5}, version); }
 
 core::Result<void> Hello::validity() const {
   COMMENSAL_TRY(check_name("name", name));
@@ -109,6 +111,16 @@ core::Result<void> Release::validity() const {
 
 core::Result<void> Released::validity() const {
   return check_count("models", items.size(), limits::kHelloModelsMax);
+}
+
+core::Result<void> HostSeen::validity() const {
+  COMMENSAL_TRY(check_name("unit", unit));
+  for (const double figure : {rate, reference, income_per_hour.value_or(0)}) {
+    if (std::isfinite(figure) && figure >= 0) continue;
+    return core::fail(core::ErrorCode::kInvalidArgument,
+                      "a figure of the host is {}, expected 0 or more", figure);
+  }
+  return {};
 }
 
 core::Result<void> Claims::validity() const {

@@ -8,6 +8,7 @@
 #include <commensal/base/protocol/record.hpp>
 #include <commensal/serve/rpc/balance.hpp>
 #include <commensal/serve/rpc/case_messages.hpp>
+#include <commensal/serve/rpc/host_messages.hpp>
 #include <commensal/serve/rpc/offer_parts.hpp>
 #include <commensal/serve/rpc/privacy_messages.hpp>
 #include <commensal/serve/rpc/release_messages.hpp>
@@ -28,7 +29,8 @@
 /// On a new stream a job is gone unless its kind is kept (protocol::JobTraits): that goes on with
 /// Offer or with its last Countersign, which repeat nothing that is durable. Where answers earn
 /// tickets: Reveal (the gateway's, then the provider's), Claims, Outcomes. Statements after
-/// Welcome; Load, Pause, Resume, Withdraw, Prefetch, Release and Released at any time after Hello.
+/// Welcome; Load, Pause, Resume, Withdraw, Prefetch, Release, Released and HostNow at any time
+/// after Hello.
 ///
 /// On the wire they are nouns (frame.hpp): the order of `fields` is the encoding.
 namespace commensal::rpc {
@@ -357,10 +359,10 @@ struct Resume {
 using ToProvider = std::variant<Challenge, Welcome, Dismiss, Offer, Begin, Countersign, Withdraw,
                                 Balance, Reveal, Outcomes, Accused, CaseMoves, Prefetch, Release>;
 using ToGateway = std::variant<Hello, Load, Commit, Deliver, Refuse, Reveal, Claims, Transact,
-                               Pause, Resume, Statements, Released>;
+                               Pause, Resume, Statements, Released, HostNow>;
 
 /// Of what this program understands of all this: Hello::version, Welcome::version.
-inline constexpr std::string_view kVersion = "0.1.4";
+inline constexpr std::string_view kVersion = "0.1.5";
 /// Whether a provider of this version takes an Offer with Batching: those before 0.1.1 refuse it.
 bool knows_batching(std::string_view version);
 /// Likewise one with a request's name: those before 0.1.2 do.

@@ -162,7 +162,10 @@ std::vector<ToGateway> to_gateway() {
           Resume{},
           Load{3, {h("model")}, 1ull << 40},
           Statements{{statement("medical", 5), statement("legal", 1ull << 60)}},
-          Released{{{h("model"), 0}, {h("model 2"), 1ull << 40}}}};
+          Released{{{h("model"), 0}, {h("model 2"), 1ull << 40}}},
+          HostNow{},
+          HostNow{{{"sol", 2.5, 3, {}}}},
+          HostNow{{{"sol", 2.5, 3, 1e-3}}}};
 }
 
 template <class Message>

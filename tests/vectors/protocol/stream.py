@@ -77,6 +77,10 @@ def to_gateway():
     yield "load", 81, u(3, 4) + listed([h("model")]) + u(2**40, 8), ()
     yield "statements", 90, listed([statement("medical", 5), statement("legal", 2**60)]), ()
     yield "released", 91, listed([h("model") + u(0, 8), h("model 2") + u(2**40, 8)]), ()
+    host = b"\1" + text("sol") + struct.pack(">2d", 2.5, 3)
+    yield "host now", 92, b"\0", ()
+    yield "host now", 92, host + b"\0", ()
+    yield "host now", 92, host + b"\1" + struct.pack(">d", 1e-3), ()
 
 
 def main():

@@ -50,6 +50,8 @@ inline std::string text_of(const ToGateway& message) {
   if (const auto* hello = std::get_if<Hello>(&message)) return "hello " + hello->name;
   if (const auto* released = std::get_if<Released>(&message))
     return fmt::format("released {}", released->items.size());
+  if (const auto* now = std::get_if<HostNow>(&message))
+    return now->host ? fmt::format("host {} {}/s", now->host->rate, now->host->unit) : "no host";
   if (const auto* load = std::get_if<Load>(&message)) {
     return load->room_bytes ? fmt::format("load {}, room {}", load->queued, *load->room_bytes)
                             : fmt::format("load {}", load->queued);
