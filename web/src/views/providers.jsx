@@ -1,145 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useEffect, useRef, useState } from "preact/hooks";
-import uPlot from "uplot";
+import { useEffect, useState } from "preact/hooks";
+import { Chart } from "../chart.jsx";
 import { amount, number, percent } from "../format.js";
-import { Answer, Facts, Hash, Table } from "../parts.jsx";
+import { line, looked, rates } from "../history.js";
+import { Answer, Hash, Table } from "../parts.jsx";
 import { api, useAnswer } from "../session.js";
+import { Provider } from "./provider.jsx";
 
 const EVERY_MS = 3000;
-const POINTS_MAX = 200;
-const COLOURS = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
+const OPEN_AT_FIRST = 3;
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-/** What each look at the providers adds: answers a second since the last one, and what waits. */
-function useHistory(providers) {
-  const kept = useRef({ at: [], rate: {}, queued: {}, last: null });
-  useEffect(() => {
-    if (!providers) return;
-    const history = kept.current;
-    const now = Date.now() / 1000;
-    const seconds = history.last ? now - history.last.at : 0;
-    history.at.push(now);
-    for (const one of providers) {
-      const before = history.last?.served[one.address];
-      const rate =
-        before === undefined || seconds <= 0 ? null : Math.max(0, one.served - before) / seconds;
-      for (const [name, value] of [
-        ["rate", rate],
-        ["queued", one.queued],
-      ]) {
-        const line = (history[name][one.address] ??= Array(history.at.length - 1).fill(null));
-        line.push(value);
-      }
-    }
-    for (const name of ["rate", "queued"]) {
-      for (const line of Object.values(history[name])) {
-        while (line.length < history.at.length) line.push(null);
-        if (line.length > POINTS_MAX) line.shift();
-      }
-    }
-    if (history.at.length > POINTS_MAX) history.at.shift();
-    history.last = {
-      at: now,
-      served: Object.fromEntries(providers.map((one) => [one.address, one.served])),
-    };
-  }, [providers]);
-  return kept.current;
+/** `open`, and the first of those that are there. */
+function firstOpen(open, providers) {
+  const left = OPEN_AT_FIRST - Object.keys(open).length;
+  const more = providers.filter((one) => one.connected && !(one.address in open));
+  if (left <= 0 || more.length === 0) return open;
+  return { ...open, ...Object.fromEntries(more.slice(0, left).map((one) => [one.address, true])) };
 }
 
-function Chart({ title, history, lines, names }) {
-  const box = useRef();
-  const plot = useRef();
-  const keys = Object.keys(lines);
-  const id = `chart-${title.replace(/\W+/g, "-")}`;
-  useEffect(() => {
-    const ink = colour("--ink");
-    const axis = {
-      stroke: ink,
-      grid: { stroke: colour("--edge") },
-      ticks: { stroke: colour("--edge") },
-    };
-    plot.current = new uPlot(
-      {
-        width: box.current.clientWidth || 600,
-        height: 220,
-        legend: { live: false },
-        cursor: { show: false },
-        axes: [axis, { ...axis, size: 60 }],
-        scales: { y: { range: (_, low, high) => [0, Math.max(high ?? 0, 1)] } },
-        series: [
-          {},
-          ...keys.map((key, i) => ({
-            label: names[key] ?? key,
-            width: 2,
-            stroke: colour(COLOURS[i % COLOURS.length]),
-          })),
-        ],
-      },
-      [history.at, ...keys.map((key) => lines[key])],
-      box.current,
-    );
-    const resize = () => plot.current.setSize({ width: box.current.clientWidth, height: 220 });
-    addEventListener("resize", resize);
-    return () => {
-      removeEventListener("resize", resize);
-      plot.current.destroy();
-    };
-  }, [keys.join(), document.documentElement.dataset.theme]);
-  useEffect(() => plot.current?.setData([history.at, ...keys.map((key) => lines[key])]));
-  const latest = keys
-    .map((key) => `${names[key] ?? key} ${number(lines[key].at(-1) ?? 0)}`)
-    .join(", ");
-  return (
-    <figure aria-labelledby={id}>
-      <figcaption id={id}>
-        {title}
-        <span class="hidden">: now {latest}</span>
-      </figcaption>
-      <div ref={box} aria-hidden="true" />
-    </figure>
-  );
-}
-
-function Income({ address }) {
-  const found = useAnswer(
-    async (options) => {
-      const [tickets, balances] = await Promise.all([
-        api.get(`/v1/tickets?provider=${address}`, options),
-        api.get(`/v1/balances?owner=${address}`, options),
-      ]);
-      return { tickets, balances };
-    },
-    [address],
-    { every: 4 * EVERY_MS },
-  );
-  return (
-    <Answer of={found}>
-      {({ tickets, balances }) => (
-        <Facts
-          of={[
-            [
-              "tickets",
-              Object.entries(tickets.tickets)
-                .filter(([, n]) => n)
-                .map(([state, n]) => `${n} ${state}`)
-                .join(", "),
-            ],
-            ["worth, as expected", amount(tickets.expected)],
-            ["claims pending", tickets.claims_pending],
-            [
-              "seconds to the next payment",
-              tickets.seconds_to_payment === null ? "" : number(tickets.seconds_to_payment),
-            ],
-            ...Object.entries(balances.balances).map(([kind, value]) => [
-              kind.replaceAll("_", " "),
-              amount(value),
-            ]),
-          ]}
-        />
-      )}
-    </Answer>
-  );
+/** What a ticket is worth; undefined where that is not to be read. */
+function useTicketValue() {
+  const { data } = useAnswer((options) => api.get("/v1/ledger", options), [], {
+    every: 20 * EVERY_MS,
+  });
+  return data?.terms.ticket_value;
 }
 
 export default function Providers() {
@@ -148,11 +32,18 @@ export default function Providers() {
     [],
     { every: EVERY_MS },
   );
-  const history = useHistory(found.data);
-  const [chosen, choose] = useState("");
-  const names = Object.fromEntries(
-    (found.data ?? []).map((one) => [one.address, one.name || one.address.slice(0, 8)]),
-  );
+  const [looks, see] = useState([]);
+  const [open, turn] = useState({}); // by address: as somebody wanted it, or as it came first
+  useEffect(() => {
+    if (!found.data) return;
+    see((before) => looked(before, Date.now() / 1000, found.data));
+    turn((before) => firstOpen(before, found.data));
+  }, [found.data]);
+  const ticketValue = useTicketValue();
+  const nameOf = (one) => one.name || one.address.slice(0, 8);
+  const lines = (rows, values) =>
+    rows.map((row) => ({ label: nameOf(row), values: values(row.address) }));
+  const at = looks.map((one) => one.at);
   return (
     <>
       <h1>Providers</h1>
@@ -171,37 +62,44 @@ export default function Providers() {
                 ["audited", (row) => percent(row.audit_probability), true],
                 ["stake", (row) => amount(row.stake), true],
                 [
-                  "incomes",
+                  "charts",
                   (row) => (
                     <button
                       type="button"
-                      aria-expanded={chosen === row.address}
-                      aria-label={`show incomes of ${names[row.address]}`}
-                      onClick={() => choose(chosen === row.address ? "" : row.address)}
+                      aria-expanded={Boolean(open[row.address])}
+                      aria-label={`${open[row.address] ? "hide" : "show"} charts of ${nameOf(row)}`}
+                      onClick={() => turn({ ...open, [row.address]: !open[row.address] })}
                     >
-                      show
+                      {open[row.address] ? "hide" : "show"}
                     </button>
                   ),
                 ],
               ]}
             />
-            {chosen && (
-              <section aria-labelledby="incomes">
-                <h2 id="incomes">Incomes of {names[chosen]}</h2>
-                <Income key={chosen} address={chosen} />
-              </section>
-            )}
-            <Chart title="answers a second" history={history} lines={history.rate} names={names} />
-            <Chart
-              title="requests waiting"
-              history={history}
-              lines={history.queued}
-              names={names}
-            />
-            <p class="quiet">
-              A host's own rate stays on its machine: there <code>commensal provider</code> writes it
-              beside the guest's.
-            </p>
+            {rows.filter((row) => open[row.address]).map((row) => (
+              <Provider
+                key={row.address}
+                of={row}
+                name={nameOf(row)}
+                looks={looks}
+                ticketValue={ticketValue}
+              />
+            ))}
+            <section aria-labelledby="all">
+              <h2 id="all">All of them</h2>
+              <div class="charts">
+                <Chart
+                  title="answers a second"
+                  at={at}
+                  lines={lines(rows, (address) => rates(looks, address))}
+                />
+                <Chart
+                  title="requests waiting"
+                  at={at}
+                  lines={lines(rows, (address) => line(looks, address, (one) => one.queued))}
+                />
+              </div>
+            </section>
           </>
         )}
       </Answer>

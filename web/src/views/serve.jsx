@@ -45,8 +45,11 @@ export default function Serve() {
         </li>
       </ol>
       <p class="quiet">
-        Beside work of your own a governor slows the guest so that the host comes first:{" "}
-        <code>commensal provider --help</code> has its options.
+        Beside work of your own a governor slows the guest so that the host comes first: add{" "}
+        <code>--host auto</code>. With <code>--show-host</code> and{" "}
+        <code>--host-income-per-hour N</code> the charts there have the host's rate and income
+        beside the guest's, for everybody who has an account here.{" "}
+        <code>commensal provider --help</code> has the rest.
       </p>
     </>
   );

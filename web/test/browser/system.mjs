@@ -41,7 +41,8 @@ export class System {
     const log = path.join(this.folder, `${name}.log`);
     const child = spawn(PROGRAM, [name, ...words, ...DEPTH, "--json"], {
       stdio: ["ignore", "pipe", openSync(log, "a")],
-      env: cleanEnvironment({ HOME: this.folder }),
+      // A machine of its own, whose governor nobody else joins.
+      env: cleanEnvironment({ HOME: this.folder, XDG_RUNTIME_DIR: this.folder }),
     });
     this.#running[name] = child;
     return firstLine(child, log);
@@ -66,7 +67,8 @@ export class System {
     this.operator = readFileSync(said.operator_token_file, "utf8").trim();
   }
 
-  async start() {
+  /** `more`: what the provider is started with besides. */
+  async start(...more) {
     await this.startGateway();
     await this.#start(
       "provider",
@@ -74,6 +76,7 @@ export class System {
       this.providers,
       "--data-dir",
       path.join(this.folder, "provider"),
+      ...more,
     );
     this.alice = JSON.parse(
       this.run(["account", "create", "alice", "--json"], this.operator),
