@@ -2,9 +2,12 @@
 // Weights leave providers once their gateway lets go of them: of a model that was deleted, or that
 // a provider may not have any more or does not need; whoever is away or killed, and when. With
 // money and statements: private_release_test.cpp.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <commensal/base/core/limits_uploads.hpp>
 #include <commensal/base/crypto/sha256.hpp>
+#include <commensal/lab/sim/adversaries.hpp>
 #include <commensal/lab/sim/testing/private_fixture.hpp>
 #include <map>
 #include <numeric>
@@ -15,6 +18,7 @@ namespace {
 
 using namespace testing;
 using store::testing::Fault;
+using ::testing::ElementsAre;
 
 constexpr std::int64_t kMinute = 60'000, kHour = 60 * kMinute;
 
@@ -103,6 +107,66 @@ TEST_F(MarketRelease, PrivateWeightsGoWhereTheyAreNotUsedForADay) {
   market->rest_ms(3 * kHour);
   EXPECT_EQ(files("a") + files("b"), 0u);
   EXPECT_TRUE(market->infer("digits", picture(1)));
+}
+
+/// One private model at a cheat, and whoever answers is audited.
+class BannedMarket : public MarketRelease {
+ protected:
+  std::unique_ptr<Market> open_with_cheat(std::uint64_t seed) {
+    auto market =
+        std::make_unique<Market>(seed, folder(), gateway::GatewayConfig{.audit_probability = 1});
+    EXPECT_TRUE(market->start_gateway());
+    market->add_provider("a", make_bf16_cheat());
+    EXPECT_TRUE(market->push("digits", digits(),
+                             {.is_private = true, .allowed_providers = {market->address_of(0)}}));
+    market->rest_ms(10);
+    EXPECT_TRUE(market->infer("digits", picture(0)));
+    EXPECT_EQ(files("a"), 1u);
+    return market;
+  }
+  static bool is_banned(Market& market) { return !market.gateway().providers()[0].banned.empty(); }
+};
+
+TEST_F(BannedMarket, WhoIsCaughtIsAskedBeforeItIsSentAway) {
+  auto market = open_with_cheat(77);
+  const auto heard = hear_of_ends(*market);
+  market->rest_ms(1'000);
+  ASSERT_TRUE(is_banned(*market));
+  EXPECT_THAT(*heard, ElementsAre("0 lets go of 1", "0 is dismissed"));
+  EXPECT_EQ(files("a"), 0u);
+}
+
+TEST_F(BannedMarket, WhoIsCaughtWhileItIsAwayIsAskedBeforeItIsTurnedAway) {
+  auto market = open_with_cheat(78);
+  market->kill_provider(0);
+  market->rest_ms(1'000);
+  ASSERT_TRUE(is_banned(*market));
+  EXPECT_EQ(files("a"), 1u);
+  const auto heard = hear_of_ends(*market);
+  market->start_provider(0);
+  market->rest_ms(1'000);
+  EXPECT_THAT(*heard, ElementsAre("0 lets go of 1", "0 is dismissed"));
+  EXPECT_EQ(files("a"), 0u);
+}
+
+// It may be killed before it has done what it was asked for, and the gateway forget nothing of it.
+TEST_F(BannedMarket, WhoIsTurnedAwayIsAskedEachTimeUntilItIsDone) {
+  auto market = open_with_cheat(79);
+  market->kill_provider(0);
+  market->rest_ms(1'000);
+  ASSERT_TRUE(is_banned(*market));
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  market->break_provider_at(0, 1, Fault::kCrashBefore);
+  market->start_provider(0);
+  market->rest_ms(1'000);
+  EXPECT_EQ(files("a"), 1u);
+  market->kill_provider(0);
+  const auto heard = hear_of_ends(*market);
+  market->start_provider(0);
+  market->rest_ms(1'000);
+  EXPECT_THAT(*heard, ElementsAre("0 lets go of 1", "0 is dismissed"));
+  EXPECT_EQ(files("a"), 0u);
 }
 
 // The fault: what no gateway had noted was never asked back.

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights that leave providers (market_release_test.cpp) where answers can be disputed, and where
 // statements of privacy classes end.
+#include <gmock/gmock.h>
+
+#include <commensal/lab/sim/adversaries.hpp>
 #include <commensal/lab/sim/testing/private_fixture.hpp>
 
 namespace commensal::sim {
 namespace {
 
 using namespace testing;
+using ::testing::ElementsAre;
 
 constexpr std::int64_t kMinute = 60'000, kHour = 60 * kMinute;
 
@@ -30,6 +34,41 @@ TEST_F(PrivateRelease, WithMoneyItStaysAsLongAsWhatWasSignedMayBeDisputed) {
   market->rest_ms(wait_ms + 2 * kMinute);
   EXPECT_EQ(files("honest"), 0u);
   EXPECT_EQ(market->gateway().holders().rows().size(), 0u);
+}
+
+// Not while it is accused: without the model it could not contest. And the file stays as long as
+// anybody may dispute what it has signed; then it goes, though no gateway hears of it.
+TEST_F(PrivateRelease, WhoIsConvictedIsAskedBeforeItIsDismissedAndTurnedAway) {
+  audit_probability_ = 1;
+  auto market = open(73, 0.5);
+  prepare(*market);
+  const std::size_t cheat = add(*market, "cheat", make_bf16_cheat());
+  core::Bytes own = digits();
+  own.insert(own.end(), {0x12, 1, 'x'});  // a producer's name
+  ASSERT_TRUE(market->push("own", own,
+                           {.is_private = true, .allowed_providers = {market->address_of(cheat)}}));
+  const auto heard = hear_of_ends(*market);
+  ASSERT_TRUE(market->infer("own", picture(0)));
+  bool was_accused = false;
+  for (int i = 0; i < 500 && heard->empty(); ++i) {
+    const auto rows = cases_of(*market);
+    was_accused = was_accused || (!rows.empty() && is_pending(rows[0].status));
+    market->rest_ms(10);
+  }
+  EXPECT_TRUE(was_accused);
+  ASSERT_EQ(cases_of(*market).size(), 1u);
+  EXPECT_EQ(cases_of(*market)[0].status, ledger::CaseStatus::kConvicted);
+  market->rest_ms(10'000);
+  EXPECT_THAT(*heard, ElementsAre("0 lets go of 1", "0 is dismissed"));
+  EXPECT_EQ(files("cheat"), 1u);
+  market->kill_provider(cheat);
+  market->start_provider(cheat);
+  market->rest_ms(10'000);
+  EXPECT_THAT(*heard,
+              ElementsAre("0 lets go of 1", "0 is dismissed", "0 lets go of 1", "0 is dismissed"));
+  EXPECT_EQ(files("cheat"), 1u);
+  market->rest_ms(10 * 24 * kHour);
+  EXPECT_EQ(files("cheat"), 0u);
 }
 
 TEST_F(PrivateRelease, ItGoesWithTheLastStatementOfItsClass) {

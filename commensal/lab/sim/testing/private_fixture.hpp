@@ -85,6 +85,18 @@ inline std::size_t files(const std::string& provider) {
   return missing ? 0 : static_cast<std::size_t>(std::distance(at, end));
 }
 
+/// What providers hear from now on of letting go of models and of being sent away, in order.
+inline std::shared_ptr<std::vector<std::string>> hear_of_ends(Market& market) {
+  auto heard = std::make_shared<std::vector<std::string>>();
+  market.overhear([heard](std::size_t provider, const rpc::ToProvider& word) {
+    if (const auto* const release = std::get_if<rpc::Release>(&word))
+      heard->push_back(fmt::format("{} lets go of {}", provider, release->models.size()));
+    if (std::holds_alternative<rpc::Dismiss>(word))
+      heard->push_back(fmt::format("{} is dismissed", provider));
+  });
+  return heard;
+}
+
 class PrivateMarket : public MoneyRollouts {
  protected:
   void SetUp() override { privacy_auditors_["medical"] = {auditor_.address()}; }
