@@ -175,6 +175,7 @@ TEST(Segments, MayLeaveAShorterOneBehind) {
       ASSERT_TRUE(take_segment(remote, run_once(session, remote), remote.done() + each));
     }
   }
+  remote.confirm(40);  // as what is made here is
   EXPECT_EQ(encode(remote.checkpoint()), encode(local.checkpoint()));
 }
 

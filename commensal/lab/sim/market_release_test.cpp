@@ -109,62 +109,18 @@ TEST_F(MarketRelease, PrivateWeightsGoWhereTheyAreNotUsedForADay) {
   EXPECT_TRUE(market->infer("digits", picture(1)));
 }
 
-/// One private model at a cheat, and whoever answers is audited.
-class BannedMarket : public MarketRelease {
- protected:
-  std::unique_ptr<Market> open_with_cheat(std::uint64_t seed) {
-    auto market =
-        std::make_unique<Market>(seed, folder(), gateway::GatewayConfig{.audit_probability = 1});
-    EXPECT_TRUE(market->start_gateway());
-    market->add_provider("a", make_bf16_cheat());
-    EXPECT_TRUE(market->push("digits", digits(),
-                             {.is_private = true, .allowed_providers = {market->address_of(0)}}));
-    market->rest_ms(10);
-    EXPECT_TRUE(market->infer("digits", picture(0)));
-    EXPECT_EQ(files("a"), 1u);
-    return market;
-  }
-  static bool is_banned(Market& market) { return !market.gateway().providers()[0].banned.empty(); }
-};
-
-TEST_F(BannedMarket, WhoIsCaughtIsAskedBeforeItIsSentAway) {
-  auto market = open_with_cheat(77);
-  const auto heard = hear_of_ends(*market);
-  market->rest_ms(1'000);
-  ASSERT_TRUE(is_banned(*market));
-  EXPECT_THAT(*heard, ElementsAre("0 lets go of 1", "0 is dismissed"));
-  EXPECT_EQ(files("a"), 0u);
-}
-
-TEST_F(BannedMarket, WhoIsCaughtWhileItIsAwayIsAskedBeforeItIsTurnedAway) {
-  auto market = open_with_cheat(78);
-  market->kill_provider(0);
-  market->rest_ms(1'000);
-  ASSERT_TRUE(is_banned(*market));
-  EXPECT_EQ(files("a"), 1u);
-  const auto heard = hear_of_ends(*market);
-  market->start_provider(0);
-  market->rest_ms(1'000);
-  EXPECT_THAT(*heard, ElementsAre("0 lets go of 1", "0 is dismissed"));
-  EXPECT_EQ(files("a"), 0u);
-}
-
-// It may be killed before it has done what it was asked for, and the gateway forget nothing of it.
-TEST_F(BannedMarket, WhoIsTurnedAwayIsAskedEachTimeUntilItIsDone) {
-  auto market = open_with_cheat(79);
-  market->kill_provider(0);
-  market->rest_ms(1'000);
-  ASSERT_TRUE(is_banned(*market));
-  market->kill_gateway();
-  ASSERT_TRUE(market->start_gateway());
-  market->break_provider_at(0, 1, Fault::kCrashBefore);
-  market->start_provider(0);
-  market->rest_ms(1'000);
-  EXPECT_EQ(files("a"), 1u);
-  market->kill_provider(0);
-  const auto heard = hear_of_ends(*market);
-  market->start_provider(0);
-  market->rest_ms(1'000);
+// One private model at a cheat, and whoever answers is audited.
+TEST_F(MarketRelease, WhoIsCaughtIsAskedBeforeItIsSentAway) {
+  Market market(77, folder(), gateway::GatewayConfig{.audit_probability = 1});
+  ASSERT_TRUE(market.start_gateway());
+  market.add_provider("a", make_bf16_cheat());
+  const auto heard = hear_of_ends(market);
+  ASSERT_TRUE(market.push("digits", digits(),
+                          {.is_private = true, .allowed_providers = {market.address_of(0)}}));
+  market.rest_ms(10);
+  EXPECT_TRUE(market.infer("digits", picture(0)));
+  market.rest_ms(1'000);
+  ASSERT_FALSE(market.gateway().providers()[0].banned.empty());
   EXPECT_THAT(*heard, ElementsAre("0 lets go of 1", "0 is dismissed"));
   EXPECT_EQ(files("a"), 0u);
 }
