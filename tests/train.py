@@ -320,12 +320,12 @@ def check_pushed(folder):
                              (["my model"], "expected a name OWNER/MODEL"),
                              (["config"], "and none of config"),
                              (["somebody/tuned"], "pushes to 'operator/...' only"),
-                             (["x", "--license", "a" * 5000], "'license'"),
+                             (["x", "--license", "a" * 5000], "line 2 of the card's front matter"),
                              (["x", "--license", "a\nb"], "'license'")):
             none = subprocess.run([PROGRAM, "train", "t.yaml", "--push", *options], cwd=folder,
                                   text=True, capture_output=True, env=asks, timeout=300)
             assert none.returncode == 1 and "step" not in none.stdout, none.stdout
-            assert why in none.stderr, (options, none.stderr)
+            assert why in none.stderr, ([one[:40] for one in options], none.stderr)
     finally:
         gateway.terminate()
         gateway.wait(30)

@@ -194,6 +194,8 @@ TEST_F(Trainings, AreCancelledByASignalAndGoOnInAnotherRollout) {
 }
 
 TEST_F(Trainings, KeepHowFarAuditsHaveConfirmedThem) {
+  audits_ = {"--price", "1200", "--win-probability", "0.01", "--audit-probability", "0.05"};
+  open_court(digits(), "seldom");
   training_.write_plan(
       "steps: 32\noptimiser: {kind: momentum, rate: 0.02}\ncheckpoint: {file: kept}\n");
   const auto honest = start_honest();

@@ -143,8 +143,8 @@ TEST_F(HttpRollouts, AreFoundByTheirKeysAmongTheAccountsOwn) {
   begin("ba-1");
   const auto found = [](client::Client& client, const std::string& query) {
     std::vector<std::string> ids;
-    for (const Json& one : Json::parse(*client.get_json("/v1/rollouts" + query)).at("rollouts"))
-      ids.push_back(one.at("rollout"));
+    const Json said = Json::parse(*client.get_json("/v1/rollouts" + query));
+    for (const Json& one : said.at("rollouts")) ids.push_back(one.at("rollout"));
     return ids;
   };
   EXPECT_EQ(found(alice_, "?key=ab-"), std::vector{first});
