@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <commensal/base/core/store.hpp>
 #include <commensal/serve/client/client.hpp>
+#include <commensal/trade/pay/ticket/state.hpp>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -36,11 +37,13 @@ Kept expect_receipts(client::Client& client, const Acknowledged& acknowledged);
 
 /// What is in its store, once it has ended. Each answer that was acknowledged must have one charge
 /// in the journal and one ticket; no receipt has two; and what each account has less is what its
-/// receipts were charged. Precondition: neither journal nor book of tickets was cut yet (2^20
-/// entries, 1,200 rounds).
-void expect_books(core::Store& store, const Acknowledged& acknowledged, const Kept& kept);
+/// receipts were charged. Of `issued` tickets a full book has dropped some that lost; 0: of none.
+/// Precondition: the journal was not cut yet (2^20 entries), nor tickets for their age (1,200
+/// rounds).
+void expect_books(core::Store& store, const Acknowledged& acknowledged, const Kept& kept,
+                  std::uint64_t issued = 0);
 
-/// Receipts, in hex, of tickets that have won and that nobody has claimed. Its gateway may run.
-std::set<std::string> unclaimed_winners(core::Store& store);
+/// Receipts, in hex, of tickets that are there. Its gateway may run.
+std::set<std::string> receipts_in(core::Store& store, ticket::State state);
 
 }  // namespace commensal::e2e
