@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A provider beside a host, on the page: rates and incomes of both.
 import assert from "node:assert/strict";
-import { renameSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { violations } from "./axe.mjs";
@@ -13,21 +14,24 @@ const system = new System();
 let browser;
 let counting;
 before(async () => {
-  // The host: a figure in a file, a thousand more each second.
+  // The host: a figure in a file, a thousand more each second. In a process of its own: this one
+  // stands still while a command runs.
   const file = path.join(system.folder, "work");
-  const began = Date.now();
-  const count = () => {
-    writeFileSync(`${file}.new`, String(1 + Date.now() - began));
-    renameSync(`${file}.new`, file);
-  };
-  count();
-  counting = setInterval(count, 100);
+  writeFileSync(file, "1");
+  const count = `
+    const { renameSync, writeFileSync } = require("node:fs");
+    const [file] = process.argv.slice(1), began = Date.now();
+    setInterval(() => {
+      writeFileSync(file + ".new", String(1 + Date.now() - began));
+      renameSync(file + ".new", file);
+    }, 100);`;
+  counting = spawn(process.execPath, ["-e", count, file], { stdio: "inherit" });
   const income = ["--host-income-per-hour", String(INCOME)];
   await system.start("--host", `counter:${file}`, "--show-host", ...income);
   browser = await launch();
 });
 after(async () => {
-  clearInterval(counting);
+  counting.kill();
   await browser?.close();
   system.close();
 });
