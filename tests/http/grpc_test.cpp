@@ -1,83 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <grpc/support/time.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <inference/grpc_service.grpc.pb.h>
 
-#include <commensal/base/core/clock.hpp>
-#include <commensal/base/core/descriptor.hpp>
-#include <commensal/base/core/limits_grpc.hpp>
-#include <commensal/base/core/temporary_folder.hpp>
-#include <commensal/serve/oip_grpc/server.hpp>
 #include <future>
-#include <tests/http/raw_client.hpp>
-#include <tests/http/world.hpp>
 #include <thread>
+
+#include <tests/http/grpc_face.hpp>
 
 namespace commensal::tests {
 namespace {
-
-using inference::ModelInferRequest;
-using inference::ModelInferResponse;
-using Stub = inference::GRPCInferenceService::Stub;
-
-gpr_timespec in_ms(std::int64_t ms) {
-  return gpr_time_add(gpr_now(GPR_CLOCK_REALTIME), gpr_time_from_millis(ms, GPR_TIMESPAN));
-}
-
-class GrpcFace : public ::testing::Test {
- protected:
-  GrpcFace() { world_.start_provider(); }
-
-  std::unique_ptr<Stub> connect() const {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return inference::GRPCInferenceService::NewStub(
-        grpc::CreateCustomChannel(fmt::format("127.0.0.1:{}", server_->port()),
-                                  grpc::InsecureChannelCredentials(), arguments));
-  }
-  static void authorize(grpc::ClientContext& context, const std::string& token) {
-    context.AddMetadata("authorization", "Bearer " + token);
-    context.set_deadline(in_ms(20'000));
-  }
-  static ModelInferRequest digit(std::uint64_t i) {
-    ModelInferRequest request;
-    request.set_model_name("alice/digits");
-    request.set_id(std::to_string(i));
-    auto& input = *request.add_inputs();
-    input.set_name("image");
-    input.set_datatype("FP32");
-    for (const int dim : {1, 1, 8, 8}) input.add_shape(dim);
-    request.add_raw_input_contents(std::string(core::as_text(picture(i)[0].value.bytes())));
-    return request;
-  }
-  grpc::Status infer(const ModelInferRequest& request, ModelInferResponse& response,
-                     const std::string& token) const {
-    grpc::ClientContext context;
-    authorize(context, token);
-    return connect()->ModelInfer(&context, request, &response);
-  }
-  static constexpr std::int64_t kMemory = 64 << 20;  // a quarter of it for one account
-
-  /// A TCP connection that speaks no gRPC, or ends before it does.
-  core::Descriptor dial() const { return tests::dial(static_cast<std::uint16_t>(server_->port())); }
-  /// A moment after the client has its answer.
-  void expect_nothing_held() const {
-    for (int tries = 0; world_.bytes_held() > 0 && tries < 500; ++tries)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    EXPECT_EQ(world_.bytes_held(), 0);
-  }
-  void expect_serves() {
-    ModelInferResponse response;
-    const auto status = infer(digit(1), response, world_.alice);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-  }
-
-  World world_{"grpc", nullptr, {.memory_bytes_max = kMemory}};
-  std::unique_ptr<oip_grpc::GrpcInferenceServer> server_ =
-      *oip_grpc::GrpcInferenceServer::start(world_.services(), "127.0.0.1:0");
-};
 
 TEST_F(GrpcFace, AnswersWithReceipts) {
   ModelInferResponse response;
@@ -374,67 +305,6 @@ TEST_F(GrpcFace, BrokenMessagesAreRefused) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
     EXPECT_EQ(status.error_message(), "expected a message inference.ModelInferRequest");
   }
-}
-
-TEST_F(GrpcFace, SaysHowMuchMayCome) {
-  grpc::ClientContext context;
-  authorize(context, world_.alice);
-  for (int i = 0; i < 3; ++i) context.AddMetadata("x", std::string(30'000, 'x'));
-  ModelInferResponse response;
-  const auto long_head = connect()->ModelInfer(&context, digit(1), &response);
-  EXPECT_EQ(long_head.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  ModelInferRequest request = digit(1);
-  request.set_raw_input_contents(0, std::string(kMemory / 2, 'x'));
-  const auto large = infer(request, response, world_.alice);
-  EXPECT_EQ(large.error_code(), grpc::StatusCode::OUT_OF_RANGE);
-  EXPECT_NE(large.error_message(), "");
-  expect_nothing_held();
-  expect_serves();
-}
-
-TEST_F(GrpcFace, SpeaksTls) {
-  const core::Path folder = core::make_temporary_folder("grpc-tls").value();
-  const std::string hosts[] = {"127.0.0.1"};
-  const auto identity = tls::Identity::open_or_make(folder, hosts, 1'790'000'000'000).value();
-  const auto server =
-      *oip_grpc::GrpcInferenceServer::start(world_.services(), "127.0.0.1:0", identity);
-  grpc::SslCredentialsOptions options;
-  options.pem_root_certs = identity->current()->pem.certificate;
-  const auto stub = inference::GRPCInferenceService::NewStub(grpc::CreateChannel(
-      fmt::format("127.0.0.1:{}", server->port()), grpc::SslCredentials(options)));
-  for (const std::uint64_t i : {1, 2}) {
-    grpc::ClientContext context;
-    authorize(context, world_.alice);
-    ModelInferRequest request = digit(i);
-    request.set_id(std::string(300'000, 'i'));
-    ModelInferResponse response;
-    const auto status = stub->ModelInfer(&context, request, &response);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    EXPECT_EQ(response.id().size(), request.id().size());
-  }
-}
-
-// Whoever asks in vain as fast as it can is told so now and then.
-TEST_F(GrpcFace, RefusesNoFasterThanItLikes) {
-  grpc::ClientContext context;
-  authorize(context, world_.alice);
-  const auto stub = connect();
-  const auto stream = stub->ModelStreamInfer(&context);
-  ModelInferRequest wrong = digit(1);
-  wrong.set_model_name("alice/unknown");
-  const core::SystemClock clock;
-  const std::int64_t begun_ns = clock.monotonic_ns();
-  inference::ModelStreamInferResponse said;
-  constexpr int kRefusals = static_cast<int>(limits::kGrpcRefusedAtOnce) + 200;
-  for (int i = 0; i < kRefusals; ++i) {
-    ASSERT_TRUE(stream->Write(wrong));
-    ASSERT_TRUE(stream->Read(&said));
-    if (clock.monotonic_ns() - begun_ns > 2'000'000'000) break;
-  }
-  EXPECT_GT(clock.monotonic_ns() - begun_ns, 2'000'000'000);
-  context.TryCancel();
-  stream->Finish();
-  expect_serves();
 }
 
 TEST_F(GrpcFace, StrangersMayAskLittle) {

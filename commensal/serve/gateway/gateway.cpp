@@ -313,8 +313,7 @@ core::Result<void> Gateway::remove_account(const std::string& name) {
   if (!models.empty() && models.front()->owner == name) {
     return refuse(fmt::format("has the model '{}'", models.front()->name));
   }
-  for (const ledger::AccountKind kind :
-       {ledger::AccountKind::kAvailable, ledger::AccountKind::kCredit}) {
+  for (const auto kind : {ledger::AccountKind::kAvailable, ledger::AccountKind::kCredit}) {
     const protocol::Amount left = ledger().balance(account_address(name), kind);
     const bool is_a_gift = money().test.is_so && kind == ledger::AccountKind::kCredit;
     if (left == protocol::Amount() || is_a_gift) continue;

@@ -111,7 +111,7 @@ void CallServer::drain(std::int64_t grace_ms) {
   State& state = *state_;
   state.shared.door->stop();
   if (!state.thread.joinable()) return;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(grace_ms);
+  const std::int64_t end_ns = state.clock.monotonic_ns() + grace_ms * 1'000'000;
   const auto all = [&](bool is_last_word) {
     asio::post(state.io, [&state, is_last_word] {
       state.each([&](Session& one) { one.leave(is_last_word); });
@@ -120,9 +120,8 @@ void CallServer::drain(std::int64_t grace_ms) {
   all(false);
   if (!state.wait_until_gone(std::min<std::int64_t>(kNotice.count(), grace_ms))) {
     all(true);
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        end - std::chrono::steady_clock::now());
-    state.wait_until_gone(std::max<std::int64_t>(left.count(), 0));
+    const std::int64_t left_ns = end_ns - state.clock.monotonic_ns();
+    state.wait_until_gone(std::max<std::int64_t>(left_ns / 1'000'000, 0));
   }
   stop();
 }

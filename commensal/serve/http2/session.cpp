@@ -10,7 +10,6 @@
 namespace commensal::http2 {
 namespace {
 
-constexpr std::size_t kWriteBytes = 256 << 10;  // at a time, some more
 // Of a message that is being read and has more than HTTP/2's first 64 KiB: ahead of what was read.
 constexpr std::int32_t kAheadBytes = 2 << 20;
 constexpr std::int32_t kConnectionAheadBytes = 16 << 20;  // it is read as it comes, whosever it is

@@ -23,6 +23,8 @@ namespace commensal::http2 {
 
 namespace asio = boost::asio;
 
+inline constexpr std::size_t kWriteBytes = 256 << 10;  // at a time, some more
+
 /// Where actions of any thread go to the server's: those that wait together are done together.
 /// Thread-safety: any thread.
 class Gate {

@@ -10,7 +10,6 @@ namespace {
 constexpr std::size_t kLineOverhead = 32;  // as SETTINGS_MAX_HEADER_LIST_SIZE counts
 constexpr std::size_t kFrameHeadBytes = 9;
 constexpr std::size_t kOutboundAcksMax = 128;  // that a peer does not read
-constexpr std::size_t kUnsentBytesMax = 256 << 10;
 
 std::string_view text_of(const std::uint8_t* at, std::size_t size) {
   return {reinterpret_cast<const char*>(at), size};
@@ -191,7 +190,7 @@ ssize_t Session::Events::give(nghttp2_session*, std::int32_t id, std::uint8_t* /
 int Session::Events::send(nghttp2_session*, nghttp2_frame* frame, const std::uint8_t* head,
                           std::size_t size, nghttp2_data_source* /*source*/, void* session) {
   auto& self = *static_cast<Session*>(session);
-  if (self.unsent_.size() >= kUnsentBytesMax) return NGHTTP2_ERR_WOULDBLOCK;
+  if (self.unsent_.size() >= kWriteBytes) return NGHTTP2_ERR_WOULDBLOCK;
   const auto found = self.streams_.find(frame->hd.stream_id);
   if (found == self.streams_.end()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   self.unsent_ += text_of(head, kFrameHeadBytes);

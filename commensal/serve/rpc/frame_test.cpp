@@ -101,7 +101,6 @@ std::vector<ToProvider> all_to_provider() {
 Hello some_hello() {
   Hello hello{.name = "köln-1",
               .version = "0.1.0",
-              .address = {},
               .signature = {},
               .cached_models = {digest_of(1), digest_of(2)},
               .threads = 4,
@@ -129,7 +128,6 @@ std::vector<ToGateway> all_to_gateway() {
           Resume{},
           Statements{},
           Released{{{digest_of(1), 5}}},
-          HostNow{},
           HostNow{{{"sol", 2.5, 3, 1e9}}}};
 }
 

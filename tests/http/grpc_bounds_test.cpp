@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may come to the gRPC face, and how often.
+#include <gtest/gtest.h>
+
+#include <commensal/base/core/clock.hpp>
+#include <commensal/base/core/limits_grpc.hpp>
+#include <commensal/base/core/temporary_folder.hpp>
+
+#include <tests/http/grpc_face.hpp>
+
+namespace commensal::tests {
+namespace {
+
+TEST_F(GrpcFace, SaysHowMuchMayCome) {
+  grpc::ClientContext context;
+  authorize(context, world_.alice);
+  for (int i = 0; i < 3; ++i) context.AddMetadata("x", std::string(30'000, 'x'));
+  ModelInferResponse response;
+  const auto long_head = connect()->ModelInfer(&context, digit(1), &response);
+  EXPECT_EQ(long_head.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  ModelInferRequest request = digit(1);
+  request.set_raw_input_contents(0, std::string(kMemory / 2, 'x'));
+  const auto large = infer(request, response, world_.alice);
+  EXPECT_EQ(large.error_code(), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_NE(large.error_message(), "");
+  expect_nothing_held();
+  expect_serves();
+}
+
+TEST_F(GrpcFace, SpeaksTls) {
+  const core::Path folder = core::make_temporary_folder("grpc-tls").value();
+  const std::string hosts[] = {"127.0.0.1"};
+  const auto identity = tls::Identity::open_or_make(folder, hosts, 1'790'000'000'000).value();
+  const auto server =
+      *oip_grpc::GrpcInferenceServer::start(world_.services(), "127.0.0.1:0", identity);
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = identity->current()->pem.certificate;
+  const auto stub = inference::GRPCInferenceService::NewStub(grpc::CreateChannel(
+      fmt::format("127.0.0.1:{}", server->port()), grpc::SslCredentials(options)));
+  for (const std::uint64_t i : {1, 2}) {
+    grpc::ClientContext context;
+    authorize(context, world_.alice);
+    ModelInferRequest request = digit(i);
+    request.set_id(std::string(300'000, 'i'));
+    ModelInferResponse response;
+    const auto status = stub->ModelInfer(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(response.id().size(), request.id().size());
+  }
+}
+
+// Whoever asks in vain as fast as it can is told so now and then.
+TEST_F(GrpcFace, RefusesNoFasterThanItLikes) {
+  grpc::ClientContext context;
+  authorize(context, world_.alice);
+  const auto stub = connect();
+  const auto stream = stub->ModelStreamInfer(&context);
+  ModelInferRequest wrong = digit(1);
+  wrong.set_model_name("alice/unknown");
+  const core::SystemClock clock;
+  const std::int64_t begun_ns = clock.monotonic_ns();
+  inference::ModelStreamInferResponse said;
+  constexpr int kRefusals = static_cast<int>(limits::kGrpcRefusedAtOnce) + 200;
+  for (int i = 0; i < kRefusals; ++i) {
+    ASSERT_TRUE(stream->Write(wrong));
+    ASSERT_TRUE(stream->Read(&said));
+    if (clock.monotonic_ns() - begun_ns > 2'000'000'000) break;
+  }
+  EXPECT_GT(clock.monotonic_ns() - begun_ns, 2'000'000'000);
+  context.TryCancel();
+  stream->Finish();
+  expect_serves();
+}
+
+}  // namespace
+}  // namespace commensal::tests
