@@ -79,7 +79,7 @@ std::string calls_of(const std::string& method, const std::string& more, int cou
   return calls;
 }
 
-// Many on a connection: gRPC has taken them all by the time the first is refused. Fewer than would
+// Many on a connection: all have come by the time the first is refused. Fewer than would
 // be too many under way (kGrpcStrangerCallsMax).
 TEST_F(GrpcFloods, StrangersThatAreRefusedWithoutEndAreKeptOut) {
   const std::string calls = calls_of("ServerLive", "", 30, false);

@@ -12,7 +12,7 @@ inline constexpr std::size_t kGrpcStreamRequestsMax = 4;     // of one stream, u
 inline constexpr std::int64_t kGrpcMessageWaitMs = 600'000;  // for a whole one, or the next
 inline constexpr std::int64_t kGrpcAnswerBytesMax = (std::int64_t{1} << 31) - 1;  // protobuf's own
 // Calls of strangers that are refused as too many, of one network: at once, then a second; with
-// more it is kept out for a while. gRPC takes what one connection calls before anybody is asked.
+// more it is kept out for a while.
 inline constexpr double kGrpcRefusedAtOnce = 512;
 inline constexpr double kGrpcRefusedPerSecond = 64;
 inline constexpr double kGrpcRefusedBytes = 64 << 10;  // that have come of one count as one more
@@ -28,7 +28,7 @@ inline constexpr double kGrpcTakenBackPerSecond = 128;
 // Frames that are no call's, of one connection: pings, settings, priorities, empty data.
 inline constexpr double kGrpcWordsAtOnce = 512;
 inline constexpr double kGrpcWordsPerSecond = 64;
-// Of a connection before a token is seen on it: gRPC reads ahead for each call.
+// Of a connection before a token is seen on it: each call may have a window of its own ahead.
 inline constexpr std::uint64_t kGrpcStrangerBytesMax = 8 << 20;
 // Of one between two calls of an account's: a message of megabytes is read ahead by then.
 inline constexpr std::uint64_t kGrpcKnownBytesMax = 64 << 20;

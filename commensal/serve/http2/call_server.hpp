@@ -15,6 +15,7 @@ namespace commensal::http2 {
 struct Terms {
   std::size_t calls_max = 1;  // of one connection, at a time
   std::int64_t idle_ms = 0;   // without a call: then a connection ends
+  std::int64_t write_ms = 0;  // for 256 KiB to be taken by the other side: likewise
 };
 
 /// A server of gRPC's calls behind a door, over HTTP/2 (RFC 9113, by nghttp2). gRPC's own library

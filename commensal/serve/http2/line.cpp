@@ -1,7 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <boost/asio/post.hpp>
 #include <commensal/serve/http2/session.hpp>
 
 namespace commensal::http2 {
+
+void Gate::post(Task task) {
+  const std::lock_guard lock(mutex_);
+  if (io_ == nullptr) return;
+  tasks_.push_back(std::move(task));
+  if (tasks_.size() == 1) asio::post(*io_, [this] { run(); });
+}
+
+void Gate::run() {
+  std::vector<Task> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks.swap(tasks_);
+  }
+  for (const Task& task : tasks) task();
+}
+
+void Gate::close() {
+  const std::lock_guard lock(mutex_);
+  io_ = nullptr;
+}
 
 Line::Line(std::shared_ptr<Gate> gate, std::weak_ptr<Session> session, std::int32_t stream)
     : gate_(std::move(gate)), session_(std::move(session)), stream_(stream) {}

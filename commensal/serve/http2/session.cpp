@@ -25,27 +25,6 @@ rpc::Peer peer_of(const Session::Socket& socket, const rpc::Door& door) {
 
 }  // namespace
 
-void Gate::post(Task task) {
-  const std::lock_guard lock(mutex_);
-  if (io_ == nullptr) return;
-  tasks_.push_back(std::move(task));
-  if (tasks_.size() == 1) asio::post(*io_, [this] { run(); });
-}
-
-void Gate::run() {
-  std::vector<Task> tasks;
-  {
-    const std::lock_guard lock(mutex_);
-    tasks.swap(tasks_);
-  }
-  for (const Task& task : tasks) task();
-}
-
-void Gate::close() {
-  const std::lock_guard lock(mutex_);
-  io_ = nullptr;
-}
-
 Session::Session(Socket socket, Shared& shared, Closed closed)
     : stream_(std::move(socket)),
       shared_(shared),
@@ -125,6 +104,7 @@ void Session::pump() {
     return;
   }
   is_writing_ = true;
+  written_ns_ = shared_.clock.monotonic_ns();
   asio::async_write(stream_, asio::buffer(unsent_),
                     [self = shared_from_this()](Error error, std::size_t) {
                       self->is_writing_ = false;
@@ -176,6 +156,8 @@ void Session::look(std::int64_t now_ns) {
     if (now_ns - since_ns_ > kHandshakeNs) close();
     return;
   }
+  // Nothing that ends a call reaches who takes nothing.
+  if (is_writing_ && now_ns - written_ns_ > shared_.terms.write_ms * 1'000'000) return close();
   std::vector<std::int32_t> late;
   for (const auto& [id, stream] : streams_) {
     if (stream.deadline_ns > 0 && now_ns > stream.deadline_ns) late.push_back(id);
@@ -277,24 +259,33 @@ void Session::cancel(std::int32_t id, End how) {
 void Session::on_head(Stream& stream) {
   if (stream.method != "POST") return refuse(stream, "405");
   if (!stream.content_type.starts_with("application/grpc")) return refuse(stream, "415");
-  stream.head.peer = peer_;
-  Begun begun = shared_.begin(stream.head, Line(shared_.gate, weak_from_this(), stream.id));
+  Head head = std::move(stream.head);
+  head.peer = peer_;
+  stream.encoding = head.encoding;
+  Begun begun = shared_.begin(std::move(head), Line(shared_.gate, weak_from_this(), stream.id));
   stream.call = std::move(begun.call);
   stream.lines = std::move(begun.lines);
 }
 
-void Session::on_stream_close(std::int32_t id, std::uint32_t code) {
+void Session::on_stream_close(std::int32_t id) {
   const auto found = streams_.find(id);
   if (found == streams_.end()) return;
   Stream stream = std::move(found->second);
   streams_.erase(found);
   if (streams_.empty()) since_ns_ = shared_.clock.monotonic_ns();
   if (!stream.call) return;
-  if (!stream.end)
-    stream.end = stream.is_ended && code == NGHTTP2_NO_ERROR ? End::kAnswered : End::kTakenBack;
+  if (!stream.end) stream.end = stream.is_ended ? End::kAnswered : End::kTakenBack;
   stream.call->on_end(*stream.end);
   // Whoever was told may have ended the connection: what has come on it is not read then.
   if (stream.end == End::kTakenBack && !shared_.door->is_open(peer_.connection)) is_dead_ = true;
+}
+
+/// Words that are no call's cost as much as one. Who has too many is cut off.
+bool Session::may_speak() {
+  if (words_.take({}, shared_.clock.monotonic_ns())) return true;
+  shared_.door->cut_off(peer_.connection);
+  is_dead_ = true;
+  return false;
 }
 
 }  // namespace commensal::http2

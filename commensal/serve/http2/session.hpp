@@ -93,10 +93,11 @@ class Session final : public std::enable_shared_from_this<Session> {
   void on_head(Stream& stream);
   void on_data(Stream& stream, std::string_view data);
   void on_client_end(Stream& stream);
-  void on_stream_close(std::int32_t id, std::uint32_t code);
+  void on_stream_close(std::int32_t id);
+  bool may_speak();
   void feed(Stream& stream, std::string_view data);
   void answer(Stream& stream);
-  /// Who does not speak gRPC.
+  /// Who does not speak gRPC, which counts as a word.
   void refuse(Stream& stream, std::string_view http_status);
 
   tls::EitherStream<Socket, asio::ssl::stream<Socket&>> stream_;
@@ -110,6 +111,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   core::Rates<std::monostate> words_;  // that are of no call
   std::int64_t since_ns_ = 0;          // without a call
   std::int64_t heard_ns_ = 0;
+  std::int64_t written_ns_ = 0;  // what is being written was begun then
   Leaving leaving_ = Leaving::kNo;
   bool is_begun_ = false;  // after TLS's handshake
   bool is_pinging_ = false, is_writing_ = false, is_flushing_ = false, is_in_library_ = false;

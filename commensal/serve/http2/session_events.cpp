@@ -127,17 +127,13 @@ int Session::Events::on_header(nghttp2_session*, const nghttp2_frame* frame,
 
 int Session::Events::on_frame(nghttp2_session*, const nghttp2_frame* frame, void* session) {
   auto& self = *static_cast<Session*>(session);
-  if (is_word(*frame) && !self.words_.take({}, self.shared_.clock.monotonic_ns())) {
-    self.shared_.door->cut_off(self.peer_.connection);
-    self.is_dead_ = true;
-  }
-  if (self.is_dead_) return NGHTTP2_ERR_CALLBACK_FAILURE;
+  if (is_word(*frame) && !self.may_speak()) return NGHTTP2_ERR_CALLBACK_FAILURE;
   Stream* const stream = self.find(frame->hd.stream_id);
   if (stream == nullptr) return 0;
   if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
     self.on_head(*stream);
   if (is_end(*frame)) self.on_client_end(*stream);
-  return 0;
+  return self.is_dead_ ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
 int Session::Events::on_data(nghttp2_session*, std::uint8_t /*flags*/, std::int32_t id,
@@ -148,10 +144,10 @@ int Session::Events::on_data(nghttp2_session*, std::uint8_t /*flags*/, std::int3
   return 0;
 }
 
-int Session::Events::on_stream_close(nghttp2_session*, std::int32_t id, std::uint32_t code,
+int Session::Events::on_stream_close(nghttp2_session*, std::int32_t id, std::uint32_t /*code*/,
                                      void* session) {
   auto& self = *static_cast<Session*>(session);
-  self.on_stream_close(id, code);
+  self.on_stream_close(id);
   return self.is_dead_ ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
@@ -209,13 +205,14 @@ void Session::answer(Stream& stream) {
   head.add(":status", "200");
   head.add("content-type", "application/grpc");
   head.add("grpc-accept-encoding", "identity,deflate,gzip");
-  if (!stream.head.encoding.empty()) head.add("grpc-encoding", stream.head.encoding);
+  if (!stream.encoding.empty()) head.add("grpc-encoding", stream.encoding);
   head.add(stream.lines);
   nghttp2_data_provider content{{}, Events::give};
   nghttp2_submit_response(session_, stream.id, head.data(), head.size(), &content);
 }
 
 void Session::refuse(Stream& stream, std::string_view http_status) {
+  if (!may_speak()) return;
   stream.is_deaf = true;
   Written head;
   head.add(":status", http_status);

@@ -55,7 +55,7 @@ class Outgoing {
 struct Stream {
   std::int32_t id = 0;
   Head head = {};
-  std::string method = {}, content_type = {};
+  std::string method = {}, content_type = {}, encoding = {};
   std::int64_t head_bytes = 0;
   std::int64_t deadline_ns = 0;  // 0: none
   std::shared_ptr<Call> call = {};

@@ -254,8 +254,8 @@ void Call::give(const TurnPtr& turn, core::Result<http2::Message> answer) {
 }
 
 /// Who shows no token and asks too often is refused so often, then cut off with all strangers of
-/// its network. Not each connection at its first: its other calls, which gRPC has taken, would
-/// be nobody's then, and count nowhere.
+/// its network. Not each connection at its first: its other calls would be nobody's then, and
+/// count nowhere.
 void Call::refuse(const core::Error& error) {
   std::string account;
   bool is_known = false;

@@ -15,7 +15,8 @@ constexpr std::int64_t kLookMs = 10'000;  // at clients that are waited for
 
 /// Connections as over HTTP: so many, those that nobody speaks on end, nobody's make room first.
 constexpr http2::Terms kTerms{.calls_max = limits::kGrpcCallsMax,
-                              .idle_ms = limits::kHttpIdleWaitMs};
+                              .idle_ms = limits::kHttpIdleWaitMs,
+                              .write_ms = limits::kHttpPieceWaitMs};
 constexpr rpc::DoorBounds kBounds{
     .stranger_ms = 2 * limits::kHttpIdleWaitMs,  // it says goodbye before
     .strangers_max = limits::kConnectionsMax,

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients by hand (RFC 9113) that no library would be.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <commensal/serve/http2/call_server.hpp>
+#include <future>
+#include <thread>
+
+namespace commensal::http2 {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string frame(char kind, char flags, int stream, const std::string& content) {
+  return std::string("\0", 1) + static_cast<char>(content.size() >> 8) +
+         static_cast<char>(content.size()) + kind + flags + std::string("\0\0", 2) +
+         static_cast<char>(stream >> 8) + static_cast<char>(stream) + content;
+}
+/// `method` is an entry of HPACK's table: 2 is GET, 3 POST.
+std::string head(int stream, char method) {
+  return frame(1, 5, stream,
+               static_cast<char>('\x80' | method) + std::string("\x86\x84\x01\x01x") +
+                   "\x0f\x10\x10" + "application/grpc");
+}
+const std::string kPing = frame(6, 0, 0, "12345678");
+const std::string kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Writes 64 MiB, whoever reads them.
+class Lavish final : public Call {
+ public:
+  explicit Lavish(std::promise<End>& ended) : ended_(ended) {}
+  bool on_coming(std::int64_t /*bytes*/) override { return true; }
+  void on_message(std::optional<Message> /*message*/) override {}
+  void on_written() override {}
+  void on_end(End how) override { ended_.set_value(how); }
+
+ private:
+  std::promise<End>& ended_;
+};
+
+class CallServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = CallServer::open("127.0.0.1:0", nullptr,
+                                   {.calls_max = 8, .idle_ms = 60'000, .write_ms = 300}, {});
+    ASSERT_TRUE(opened) << opened.error().message;
+    server_ = *std::move(opened);
+    server_->begin([this](const Head& /*head*/, const Line& line) -> Begun {
+      line.write({.pieces = {std::string(64 << 20, 'a')}});
+      return {std::make_shared<Lavish>(ended_)};
+    });
+  }
+  core::Descriptor dial() const {
+    core::Descriptor made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(static_cast<std::uint16_t>(server_->door()->port()));
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(made.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+    return made;
+  }
+  static bool say(const core::Descriptor& socket, const std::string& text) {
+    return ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(text.size());
+  }
+
+  std::promise<End> ended_;
+  std::unique_ptr<CallServer> server_;  // last: it tells the other
+};
+
+// The fault: what ends a call cannot be said either, and pings showed a connection alive: it, its
+// calls and their answers stayed for as long as the client liked.
+TEST_F(CallServerTest, WhoTakesNothingIsNotWaitedForWhateverItSays) {
+  auto ended = ended_.get_future();
+  const core::Descriptor socket = dial();
+  const std::string windows = frame(4, 0, 0, std::string("\0\4\x7f\xff\xff\xff", 6)) +
+                              frame(8, 0, 0, std::string("\x3f\xff\xff\xff", 4));
+  ASSERT_TRUE(say(socket, kPreface + windows + head(1, 3)));
+  for (int i = 0; i < 100 && ended.wait_for(100ms) != std::future_status::ready; ++i)
+    say(socket, kPing);
+  ASSERT_EQ(ended.wait_for(0s), std::future_status::ready);
+  EXPECT_EQ(ended.get(), End::kLost);
+}
+
+// The fault: what is no call of gRPC's was answered as often as one liked.
+TEST_F(CallServerTest, WhoSpeaksNoGrpcIsCutOffAfterAWhile) {
+  const core::Descriptor socket = dial();
+  say(socket, kPreface + frame(4, 0, 0, ""));
+  bool is_over = false;
+  std::array<char, 4096> heard{};
+  for (int i = 0; i < 2'000 && !is_over; ++i) {
+    is_over = !say(socket, head(2 * i + 1, 2));
+    pollfd one{socket.get(), POLLIN, 0};
+    while (!is_over && ::poll(&one, 1, 2) == 1)
+      is_over = ::recv(socket.get(), heard.data(), heard.size(), 0) <= 0;
+  }
+  EXPECT_TRUE(is_over);
+}
+
+}  // namespace
+}  // namespace commensal::http2
