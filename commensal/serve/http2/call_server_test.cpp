@@ -46,7 +46,8 @@ class CallServerTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto opened = CallServer::open("127.0.0.1:0", nullptr,
-                                   {.calls_max = 8, .idle_ms = 60'000, .write_ms = 300}, {});
+                                   {.calls_max = 8, .idle_ms = 60'000, .write_ms = 300},
+                                   {.stranger_bytes_max = 8 << 20});
     ASSERT_TRUE(opened) << opened.error().message;
     server_ = *std::move(opened);
     server_->begin([this](const Head& /*head*/, const Line& line) -> Begun {
