@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { violations } from "./axe.mjs";
 import { RIGHT, check } from "./check.mjs";
-import { System, askDigits, launch, open, shoot } from "./system.mjs";
+import { LOOKS, System, askDigits, launch, open, shoot } from "./system.mjs";
 
 const FIRST_BYTES_MAX = 100_000;
 
@@ -40,46 +40,41 @@ test("the first load is small", async () => {
   await tab.close();
 });
 
-for (const colorScheme of ["light", "dark"]) {
-  for (const [name, viewport] of [
-    ["desktop", { width: 1200, height: 900 }],
-    ["phone", { width: 390, height: 800 }],
-  ]) {
-    test(`every view, ${colorScheme}, ${name}: no complaints, no rule of accessibility broken`, async () => {
-      const tab = await open(browser, system, { token: system.operator, colorScheme, viewport });
-      const receipt = await askDigits(system, tab.page);
-      assert.deepEqual(await violations(tab.page), [], "an answer");
-      assert.match((await check(tab.page, receipt)).verdict, RIGHT);
-      assert.deepEqual(await violations(tab.page), [], "a receipt that was checked");
-      for (const place of [
-        "#/models",
-        "#/models/alice/digits",
-        "#/providers",
-        "#/receipts",
-        receipt,
-        "#/money",
-        "#/serve",
-        "#/operator",
-        "#/nowhere",
-      ]) {
-        await tab.page.goto(`${system.url}/${place}`);
-        await tab.page.waitForSelector("h1");
-        await tab.page.waitForFunction(
-          () => !document.querySelector("main").textContent.includes("Loading…"),
-        );
-        assert.deepEqual(await violations(tab.page), [], place);
-        const { scroll, width } = await tab.page.evaluate(() => ({
-          scroll: document.documentElement.scrollWidth,
-          width: innerWidth,
-        }));
-        assert.ok(scroll <= width, `${place} is ${scroll} wide on ${width}`);
-        const [, part, ...rest] = place.split("/");
-        await shoot(tab.page, `${part}${rest.length ? "-one" : ""}-${colorScheme}-${name}`);
-      }
-      assert.deepEqual(tab.faults, []);
-      await tab.close();
-    });
-  }
+for (const { colorScheme, name, viewport } of LOOKS) {
+  test(`every view, ${colorScheme}, ${name}: no complaints, no rule of accessibility broken`, async () => {
+    const tab = await open(browser, system, { token: system.operator, colorScheme, viewport });
+    const receipt = await askDigits(system, tab.page);
+    assert.deepEqual(await violations(tab.page), [], "an answer");
+    assert.match((await check(tab.page, receipt)).verdict, RIGHT);
+    assert.deepEqual(await violations(tab.page), [], "a receipt that was checked");
+    for (const place of [
+      "#/models",
+      "#/models/alice/digits",
+      "#/providers",
+      "#/receipts",
+      receipt,
+      "#/money",
+      "#/serve",
+      "#/operator",
+      "#/nowhere",
+    ]) {
+      await tab.page.goto(`${system.url}/${place}`);
+      await tab.page.waitForSelector("h1");
+      await tab.page.waitForFunction(
+        () => !document.querySelector("main").textContent.includes("Loading…"),
+      );
+      assert.deepEqual(await violations(tab.page), [], place);
+      const { scroll, width } = await tab.page.evaluate(() => ({
+        scroll: document.documentElement.scrollWidth,
+        width: innerWidth,
+      }));
+      assert.ok(scroll <= width, `${place} is ${scroll} wide on ${width}`);
+      const [, part, ...rest] = place.split("/");
+      await shoot(tab.page, `${part}${rest.length ? "-one" : ""}-${colorScheme}-${name}`);
+    }
+    assert.deepEqual(tab.faults, []);
+    await tab.close();
+  });
 }
 
 test("colours follow the toggle", async () => {

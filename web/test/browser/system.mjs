@@ -185,3 +185,9 @@ export async function shoot(page, name) {
   const folder = process.env.COMMENSAL_SHOTS;
   if (folder) await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: true });
 }
+
+/** What a view is looked at in: schemes of colours, sizes. */
+export const LOOKS = ["light", "dark"].flatMap((colorScheme) => [
+  { colorScheme, name: "desktop", viewport: { width: 1200, height: 900 } },
+  { colorScheme, name: "phone", viewport: { width: 390, height: 800 } },
+]);
