@@ -49,10 +49,10 @@ TEST_F(Terms, MoneyIsOnByDefaultAndAWrongAnswerALoss) {
   EXPECT_EQ(money.face_value, Amount(100'000));
   EXPECT_EQ(money.win_probability, 0.1);
   EXPECT_EQ(money.stake_min, Amount(1'000'000));
-  EXPECT_EQ(money.escrow, Amount(20'000'000));
-  EXPECT_EQ(money.penalty_escrow, Amount(40'000'000));
+  EXPECT_EQ(money.escrow, Amount(200'000'000));
+  EXPECT_EQ(money.penalty_escrow, Amount(400'000'000));
   EXPECT_THAT(doubts_about(money, money.escrow, money.penalty_escrow), testing::IsEmpty());
-  EXPECT_EQ(start("--escrow 5", true).money.penalty_escrow, Amount(40'000'000)) << "as before";
+  EXPECT_EQ(start("--escrow 5", true).money.penalty_escrow, Amount(400'000'000)) << "as before";
 }
 
 TEST_F(Terms, ThePenaltyEscrowIsTwiceTheOther) {
