@@ -49,6 +49,19 @@ class MarketRelease : public ::testing::Test {
   static void remove(Market& market) {
     EXPECT_TRUE(market.gateway().hub().remove(kConsumer, "consumer/digits"));
   }
+  /// So many private versions of one model lie at provider 0, "a", which is away, unnoted.
+  static void leave_many(Market& market, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      core::Bytes version = digits();
+      const std::string more = fmt::format("{:04}", i);
+      version.insert(version.end(), {0x12, 4});  // a producer's name
+      version.insert(version.end(), more.begin(), more.end());
+      ASSERT_TRUE(market.push("digits", version,
+                              {.is_private = true, .allowed_providers = {market.address_of(0)}}));
+      const std::string name = core::to_hex(crypto::sha256(version)) + ".onnx";
+      ASSERT_TRUE(core::write_file_atomically(folder() / "a" / "models" / name, version));
+    }
+  }
 };
 
 TEST_F(MarketRelease, ADeletedModelLeavesAllAtOnce) {
@@ -153,16 +166,7 @@ TEST_F(MarketRelease, MuchIsLetGoOfInAFewWords) {
   ASSERT_TRUE(market.start_gateway());
   market.add_provider("a");
   market.kill_provider(0);
-  for (std::size_t i = 0; i < kMany; ++i) {
-    core::Bytes version = digits();
-    const std::string more = fmt::format("{:04}", i);
-    version.insert(version.end(), {0x12, 4});  // a producer's name
-    version.insert(version.end(), more.begin(), more.end());
-    ASSERT_TRUE(market.push("digits", version,
-                            {.is_private = true, .allowed_providers = {market.address_of(0)}}));
-    const std::string name = core::to_hex(crypto::sha256(version)) + ".onnx";
-    ASSERT_TRUE(core::write_file_atomically(folder() / "a" / "models" / name, version));
-  }
+  leave_many(market, kMany);
   market.start_provider(0);
   market.rest_ms(1'000);
   ASSERT_EQ(holders(market), kMany);
@@ -182,6 +186,35 @@ TEST_F(MarketRelease, MuchIsLetGoOfInAFewWords) {
   EXPECT_EQ(std::accumulate(asked.begin(), asked.end(), std::size_t{0}), kMany);
   EXPECT_EQ(files("a"), 0u);
   EXPECT_EQ(holders(market), 0u);
+}
+
+// The faults: at its ban all that it had was looked at in one turn; when it came back, it was asked
+// for the same first ones, however often.
+TEST_F(MarketRelease, WhoIsBannedIsAskedForTheRestWhenItIsBack) {
+  constexpr std::size_t kMany = limits::kHoldersLookedAtMax + 40;
+  Market market(78, folder(), gateway::GatewayConfig{.audit_probability = 1});
+  ASSERT_TRUE(market.start_gateway());
+  market.add_provider("a", make_bf16_cheat());
+  market.kill_provider(0);
+  leave_many(market, kMany);
+  std::vector<std::size_t> asked;
+  market.overhear([&](std::size_t, const rpc::ToProvider& word) {
+    if (const auto* const release = std::get_if<rpc::Release>(&word))
+      asked.push_back(release->models.size());
+  });
+  market.start_provider(0);
+  market.rest_ms(1'000);
+  ASSERT_EQ(holders(market), kMany);
+  EXPECT_TRUE(market.infer("digits", picture(0)));
+  market.rest_ms(1'000);
+  ASSERT_FALSE(market.gateway().providers()[0].banned.empty());
+  ASSERT_THAT(asked, ElementsAre(limits::kHoldersLookedAtMax));
+  market.kill_provider(0);
+  market.start_provider(0);
+  market.rest_ms(10'000);
+  ASSERT_GE(asked.size(), 2u);
+  EXPECT_EQ(asked[1], 40u);
+  EXPECT_EQ(files("a"), 0u);
 }
 
 /// Whether a provider is asked for the same twice on one stream, though it was not given again.

@@ -119,7 +119,9 @@ Result<void> Holders::add(const Key& key, bool is_used) {
   Holder holder;
   holder.is_private = true;
   holder.since_ms = clock_.wall_ms();
+  bool is_listed = false;
   COMMENSAL_TRY(hub_.any_version(key.content, [&](const ModelVersion& one) {
+    is_listed = is_listed || std::ranges::count(one.allowed_providers, key.provider) != 0;
     if (holder.model.empty() || !one.is_private) {
       holder.model = one.name;
       holder.version = one.version;
@@ -127,16 +129,18 @@ Result<void> Holders::add(const Key& key, bool is_used) {
     holder.is_private = holder.is_private && one.is_private;
     return !one.is_private;
   }));
-  if (is_used || holder.is_private) holder.used_ms = holder.since_ms;
+  if (is_used || (holder.is_private && is_listed)) holder.used_ms = holder.since_ms;
   return put(key, {std::move(holder)});
 }
 
-/// A share of them at once: it takes a look at all.
+/// A share of them at once: it takes a look at all. What was never used goes before what is
+/// private: anybody may claim it.
 Result<void> Holders::make_room() {
   using Rank = std::tuple<bool, std::int64_t, Key>;
   std::vector<Rank> ranks;
   for (const auto& [key, row] : rows_) {
-    ranks.emplace_back(row.holder.is_private, row.holder.used_ms, key);
+    const bool is_kept = row.holder.is_private && row.holder.used_ms != 0;
+    ranks.emplace_back(is_kept, row.holder.used_ms, key);
   }
   const std::size_t count = std::max<std::size_t>(ranks.size() / 64, 1);
   std::ranges::nth_element(ranks, ranks.begin() + static_cast<std::ptrdiff_t>(count - 1));

@@ -39,7 +39,8 @@ struct Holder {
 
 /// Which providers have which models, as far as this gateway has given them, connected or not.
 /// Durable when a call returns, but for when a model was used last. Beyond limits::kHoldersMax
-/// those are forgotten that were used longest ago, public ones first. Errors: the store's.
+/// those are forgotten that were used longest ago, public ones and those never used first. Errors:
+/// the store's.
 /// Thread-safety: one thread, the store's.
 class Holders {
  public:
@@ -65,7 +66,8 @@ class Holders {
   /// asked to before.
   core::Result<void> note(const Key& key);
   /// It says that it has the file, which somebody gave it before anybody noted that. Where it is
-  /// noted nothing changes; else, as anybody may say so, a public model counts as never used.
+  /// noted nothing changes; else, as anybody may say so, it counts as never used, but for a private
+  /// model that this provider may have.
   core::Result<void> claim(const Key& key);
   /// It is asked to let go of it, on this stream.
   core::Result<void> ask(const Key& key, rpc::GatewayPort::StreamId stream);

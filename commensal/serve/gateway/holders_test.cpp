@@ -31,6 +31,14 @@ class HoldersTest : public ::testing::Test {
     return again;
   }
 
+  /// The same file at another provider.
+  Holders::Key another(std::size_t index) const {
+    Holders::Key key = key_;
+    for (std::size_t byte = 0; byte < 4; ++byte)
+      key.provider.bytes[byte + 1] = static_cast<std::uint8_t>(index >> (8 * byte));
+    return key;
+  }
+
   core::ManualClock clock_;
   core::Path folder_;
   store::MemoryStore store_;
@@ -88,7 +96,10 @@ TEST_F(HoldersTest, WhenItWasUsedIsWrittenNowAndThen) {
 TEST_F(HoldersTest, WhoSaysThatItHasOneIsNotedAndAPublicOneCountsAsNeverUsed) {
   Holders holders = read();
   ASSERT_TRUE(holders.claim(key_));
-  EXPECT_EQ(holders.find(key_)->holder.used_ms, clock_.wall_ms()) << "it cannot be guessed";
+  EXPECT_EQ(holders.find(key_)->holder.used_ms, clock_.wall_ms()) << "it may have it";
+  const Holders::Key strangers{{{8}}, key_.content};
+  ASSERT_TRUE(holders.claim(strangers));
+  EXPECT_EQ(holders.find(strangers)->holder.used_ms, 0);
   const auto open = hub_->push(
       {"bob", Role::kConsumer}, "bob/m",
       *core::read_file(core::Path(COMMENSAL_SOURCE_DIR) / "models/letters/letters.onnx"), {});
@@ -139,15 +150,24 @@ TEST_F(HoldersTest, BeyondTheMostThoseGoThatWereUsedLongestAgo) {
   Holders holders = read();
   ASSERT_TRUE(holders.note(key_));
   for (std::size_t i = 1; i <= limits::kHoldersMax; ++i) {
-    Holders::Key key = key_;
-    for (std::size_t byte = 0; byte < 4; ++byte)
-      key.provider.bytes[byte + 1] = static_cast<std::uint8_t>(i >> (8 * byte));
     clock_.advance_ms(1);
-    ASSERT_TRUE(holders.note(key));
+    ASSERT_TRUE(holders.note(another(i)));
   }
   EXPECT_LE(holders.rows().size(), limits::kHoldersMax);
   EXPECT_GT(holders.rows().size(), limits::kHoldersMax / 2);
   EXPECT_EQ(holders.find(key_), nullptr);
+}
+
+// The fault: they counted as used when they were claimed, and as private they went last.
+TEST_F(HoldersTest, StrangersWhoClaimAPrivateFileDoNotPushOutWhoWasGivenIt) {
+  Holders holders = read();
+  ASSERT_TRUE(holders.note(key_));
+  for (std::size_t i = 1; i <= limits::kHoldersMax; ++i) {
+    clock_.advance_ms(1);
+    ASSERT_TRUE(holders.claim(another(i)));
+  }
+  EXPECT_LE(holders.rows().size(), limits::kHoldersMax);
+  EXPECT_NE(holders.find(key_), nullptr);
 }
 
 }  // namespace

@@ -40,13 +40,12 @@ bool Recalls::may_hold(const Holders::Key& key, const Holder& holder, bool is_ba
   return may.value_or(true);
 }
 
-void Recalls::add_if_due(const Holders::Key& key, const Holders::Row& row, bool is_banned,
-                         Due& due) {
+void Recalls::add_if_due(const Holders::Key& key, const Holders::Row& row, Due& due) {
   const Roster::Peer* const peer = deps_.roster.by_address(key.provider);
   if (peer == nullptr || peer->stream == nullptr || !peer->knows_release) return;
   if (row.holder.asked_ms != 0 && row.asked_on == peer->stream_id) return;
   if (deps_.rollouts.needs_model(key.content) || deps_.accusations.concerns(key.provider)) return;
-  if (may_hold(key, row.holder, is_banned)) return;
+  if (may_hold(key, row.holder, false)) return;
   Asked& asked = due[key.provider];
   asked.stream = peer->stream_id;
   asked.models.push_back(key.content);
@@ -77,30 +76,38 @@ void Recalls::send(const Due& due) {
   }
 }
 
-/// All that it has at once: it is rare, and there may be no other turn.
+/// There may be no other turn.
 void Recalls::on_ban(const crypto::Address& provider) {
-  Due due;
-  const auto& rows = deps_.holders.rows();
-  for (auto row = rows.lower_bound({provider, {}});
-       row != rows.end() && row->first.provider == provider; ++row) {
-    add_if_due(row->first, row->second, true, due);
-  }
-  send(due);
+  const Roster::Peer* const peer = deps_.roster.by_address(provider);
+  if (peer == nullptr || peer->stream == nullptr || !peer->knows_release) return;
+  ask_banned(provider, peer->stream_id);
 }
 
-/// As much as one message has room for: it may dial as often as it likes.
 void Recalls::on_turned_away(const crypto::Address& provider, rpc::GatewayPort::StreamId stream) {
-  Due due;
-  std::size_t left = limits::kHelloModelsMax;
+  ask_banned(provider, stream);
+}
+
+/// Goes on behind what was looked at the last time, and begins anew once it is through.
+void Recalls::ask_banned(const crypto::Address& provider, rpc::GatewayPort::StreamId stream) {
+  if (deps_.accusations.concerns(provider)) return;
   const auto& rows = deps_.holders.rows();
-  for (auto row = rows.lower_bound({provider, {}});
-       row != rows.end() && row->first.provider == provider && left > 0; ++row, --left) {
+  const auto place = banned_.find(provider);
+  auto row = rows.lower_bound({provider, place == banned_.end() ? core::Digest{} : place->second});
+  const auto is_its = [&] { return row != rows.end() && row->first.provider == provider; };
+  Asked asked{stream, {}};
+  for (std::size_t left = limits::kHoldersLookedAtMax; is_its() && left > 0; ++row, --left) {
+    if (row->second.holder.asked_ms != 0 && row->second.asked_on == stream) continue;
     if (deps_.rollouts.needs_model(row->first.content)) continue;
-    if (may_hold(row->first, row->second.holder, true)) continue;
-    due[provider].stream = stream;
-    due[provider].models.push_back(row->first.content);
+    if (!may_hold(row->first, row->second.holder, true)) asked.models.push_back(row->first.content);
   }
-  send(due);
+  if (is_its()) {
+    banned_[provider] = row->first.content;
+    if (banned_.size() > limits::kHoldersMax / limits::kHoldersLookedAtMax)
+      banned_.erase(banned_.begin());
+  } else {
+    banned_.erase(provider);
+  }
+  if (!asked.models.empty()) send({{provider, std::move(asked)}});
 }
 
 /// Some of them, round and round.
@@ -110,7 +117,7 @@ void Recalls::look() {
   auto row = rows.lower_bound(next_);
   for (std::size_t left = std::min(rows.size(), limits::kHoldersLookedAtMax); left > 0; --left) {
     if (row == rows.end()) row = rows.begin();
-    add_if_due(row->first, row->second, false, due);
+    add_if_due(row->first, row->second, due);
     ++row;
   }
   next_ = row == rows.end() ? Holders::Key() : row->first;
@@ -158,7 +165,7 @@ std::optional<Recalls::Place> Recalls::look_at_provider(const crypto::Address& p
   auto row = all.lower_bound({provider, place.from});
   for (; row != all.end() && row->first.provider == provider; ++row, --rows) {
     if (rows == 0) return Place{true, row->first.content};
-    add_if_due(row->first, row->second, false, due);
+    add_if_due(row->first, row->second, due);
   }
   return std::nullopt;
 }
@@ -189,7 +196,7 @@ std::optional<crypto::Address> Recalls::look_at_model(const core::Digest& conten
   for (auto provider = all->lower_bound(from); provider != all->end(); ++provider, --rows) {
     if (rows == 0) return *provider;
     const Holders::Key key{*provider, content};
-    add_if_due(key, *deps_.holders.find(key), false, due);
+    add_if_due(key, *deps_.holders.find(key), due);
   }
   return std::nullopt;
 }

@@ -59,7 +59,8 @@ class Recalls {
 
   bool may_hold(const Holders::Key& key, const Holder& holder, bool is_banned);
   /// May it go, and is there somebody to be asked, who was not? Then it is among them.
-  void add_if_due(const Holders::Key& key, const Holders::Row& row, bool is_banned, Due& due);
+  void add_if_due(const Holders::Key& key, const Holders::Row& row, Due& due);
+  void ask_banned(const crypto::Address& provider, rpc::GatewayPort::StreamId stream);
   void send(const Due& due);
   void look();
   void turn_later();
@@ -73,9 +74,10 @@ class Recalls {
 
   Dependencies deps_;
   const std::int64_t idle_ms_;
-  bool looks_ = false, turns_ = false;         // is to
-  Holders::Key next_;                          // where look() goes on
-  Walks<crypto::Address, Place> come_;         // who has connected
+  bool looks_ = false, turns_ = false;              // is to
+  Holders::Key next_;                               // where look() goes on
+  std::map<crypto::Address, core::Digest> banned_;  // where ask_banned() goes on
+  Walks<crypto::Address, Place> come_;              // who has connected
   Walks<core::Digest, crypto::Address> gone_;  // of which versions are, or have other providers
 };
 
