@@ -27,6 +27,22 @@ TEST_F(GrpcFace, SaysHowMuchMayCome) {
   expect_serves();
 }
 
+// The fault: a request counted as under way until whoever had answered it had let go of it.
+TEST_F(GrpcFace, WhoHasAsManyRequestsAsItMayIsAnsweredOneAfterAnother) {
+  core::MemoryBudget& budget = world_.services().gateway.quotas().memory();
+  std::vector<core::MemoryBudget::Lease> others;
+  for (int i = 1; i < budget.bounds().owner_leases_max; ++i)
+    others.push_back(*budget.lease("alice"));
+  const auto stub = connect();
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    grpc::ClientContext context;
+    authorize(context, world_.alice);
+    ModelInferResponse response;
+    const auto status = stub->ModelInfer(&context, digit(i), &response);
+    ASSERT_TRUE(status.ok()) << i << ": " << status.error_message();
+  }
+}
+
 TEST_F(GrpcFace, SpeaksTls) {
   const core::Path folder = core::make_temporary_folder("grpc-tls").value();
   const std::string hosts[] = {"127.0.0.1"};

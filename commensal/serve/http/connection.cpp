@@ -357,6 +357,7 @@ void Connection::write_piece() {
 
 void Connection::on_written() {
   if (call_->has_account) hear_somebody(false);
+  call_->memory = {};  // its client may ask the next at once, whoever else holds this one yet
   call_.reset();
   if (!close_after_) return wait_for_request();
   linger();

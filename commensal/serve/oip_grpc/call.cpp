@@ -312,7 +312,11 @@ void Call::on_written() {
     is_writing_ = false;
     client_since_ns_ = is_reading_ && !is_finished_ ? hall_->services.clock.monotonic_ns() : 0;
     client_ns_max_ = limits::kGrpcMessageWaitMs * kMs;
-    if (!turns_.empty()) turns_.pop_front();
+    if (!turns_.empty()) {
+      // Its client may ask the next at once, whoever else holds this one yet.
+      turns_.front()->asker->memory = {};
+      turns_.pop_front();
+    }
     goes_on = take_next_locked();
     pump_locked();
   }
