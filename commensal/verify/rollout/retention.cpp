@@ -26,28 +26,40 @@ std::uint64_t KeptBytes::of(const std::string& owner) const {
   return found == owned_.end() ? 0 : found->second;
 }
 
+namespace {
+
+Result<void> drop(core::Store& store, const core::Digest& rollout, const Retention& retention) {
+  core::Store::Batch rest;
+  if (retention.forget) {
+    COMMENSAL_ASSIGN(rest, retention.forget(rollout));
+  }
+  COMMENSAL_TRY(JobRows(store, rollout).erase(std::move(rest)));
+  if (retention.gone) retention.gone(rollout);
+  return {};
+}
+
+}  // namespace
+
 Result<void> make_room(core::Store& store, std::size_t more, const Retention& retention) {
   COMMENSAL_ASSIGN(const auto rollouts, rollouts_by_age(store));
+  std::vector<core::Digest> going;
   std::size_t kept = rollouts.size();
   std::uint64_t freed = 0;
   const auto is_enough = [&] {
     return kept + more <= retention.kept_max && freed >= retention.bytes_less;
   };
   for (const core::Digest& rollout : rollouts) {
-    if (is_enough()) return {};
+    if (is_enough()) break;
     if (!retention.may_go(rollout)) continue;
-    JobRows rows(store, rollout);
-    COMMENSAL_ASSIGN(const JobRows::Bytes bytes, rows.bytes());
-    core::Store::Batch rest;
-    if (retention.forget) {
-      COMMENSAL_ASSIGN(rest, retention.forget(rollout));
-    }
-    COMMENSAL_TRY(rows.erase(std::move(rest)));
+    COMMENSAL_ASSIGN(const JobRows::Bytes bytes, JobRows(store, rollout).bytes());
+    going.push_back(rollout);
     --kept;
     freed += bytes.all;
-    if (retention.gone) retention.gone(rollout);
   }
-  if (is_enough()) return {};
+  if (is_enough()) {
+    for (const core::Digest& rollout : going) COMMENSAL_TRY(drop(store, rollout, retention));
+    return {};
+  }
   if (kept + more <= retention.kept_max) {
     return core::fail(core::ErrorCode::kResourceExhausted,
                       "{} bytes of rollouts have to go, and {} of those that are over may",

@@ -47,7 +47,8 @@ constexpr std::uint64_t excess(std::uint64_t kept, std::uint64_t more, std::uint
 
 /// Makes room for `more` rollouts in the store: the oldest go that may, and `gone` hears of each.
 /// Each goes in portions, its record last: one that a crash cut short is the oldest still, and goes
-/// next time. Errors: kResourceExhausted (all others are needed), the store's, forget's.
+/// next time. Errors: kResourceExhausted (all others are needed; then none goes), the store's,
+/// forget's.
 core::Result<void> make_room(core::Store& store, std::size_t more, const Retention& retention);
 
 }  // namespace commensal::rollout

@@ -78,6 +78,7 @@ TEST_F(Retained, TheOldestGoUntilSoManyBytesAreFree) {
   EXPECT_EQ(refused.error().message, fmt::format("{} bytes of rollouts have to go, and {} of those "
                                                  "that are over may",
                                                  2 * each, each));
+  EXPECT_EQ(*rollouts_by_age(store), (std::vector{ids[0], ids[3]})) << "in vain none goes";
 }
 
 TEST_F(Retained, OfAStepThatIsWrittenAgainTheLastCounts) {
