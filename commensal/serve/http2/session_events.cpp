@@ -119,6 +119,7 @@ int Session::Events::on_header(nghttp2_session*, const nghttp2_frame* frame,
   } else if (called == "grpc-timeout") {
     const std::int64_t ns = read_timeout_ns(text);
     if (ns > 0) stream->deadline_ns = self.shared_.clock.monotonic_ns() + ns;
+    stream->is_hasty = ns > 0 && ns < limits::kGrpcHastyMs * 1'000'000;
   } else if (!called.starts_with(':')) {
     stream->head.lines.emplace_back(called, text);
   }
@@ -205,7 +206,6 @@ void Session::answer(Stream& stream) {
   head.add(":status", "200");
   head.add("content-type", "application/grpc");
   head.add("grpc-accept-encoding", "identity,deflate,gzip");
-  if (!stream.encoding.empty()) head.add("grpc-encoding", stream.encoding);
   head.add(stream.lines);
   nghttp2_data_provider content{{}, Events::give};
   nghttp2_submit_response(session_, stream.id, head.data(), head.size(), &content);

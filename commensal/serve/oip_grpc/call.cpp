@@ -93,7 +93,10 @@ http2::Begun Call::begin(const std::shared_ptr<Hall>& hall, http2::Head head, ht
   } else {
     call->admit();
   }
-  return {call, {{kRequestId, call->tag_.id}}};
+  http2::Lines lines = {{kRequestId, call->tag_.id}};
+  if (const auto name = name_of(call->compression_); !name.empty())
+    lines.emplace_back("grpc-encoding", name);
+  return {call, std::move(lines)};
 }
 
 /// Each request of a stream counts as a call of its own.
@@ -211,7 +214,7 @@ void Call::receive(const TurnPtr& turn, http2::Message message) {
 void Call::run(const TurnPtr& turn, http2::Message message) {
   if (left_.stop_requested()) return;
   if (message.is_compressed) {
-    auto whole = inflated(message, method_->bytes_max, turn->asker->memory);
+    auto whole = inflated(message, compression_, method_->bytes_max, turn->asker->memory);
     if (!whole) return answer(turn, tl::unexpected(whole.error()));
     message = *std::move(whole);
   }
@@ -362,8 +365,7 @@ void Call::on_end(http2::End how) {
   // Who is served, with or without a token, is no silent stranger: its time begins anew.
   if (!is_known && was_served) hall_->door->vouch(from_.connection);
   if (is_known || was_served) hall_->door->disown(from_.connection);
-  const bool is_taken_back = how == http2::End::kTakenBack || how == http2::End::kLate;
-  if (is_taken_back && !hall_->take_back(from_.network, account))
+  if (how == http2::End::kTakenBack && !hall_->take_back(from_.network, account))
     hall_->door->cut_off(from_.connection);
 }
 

@@ -12,12 +12,13 @@ using core::ErrorCode;
 
 constexpr std::size_t kPiece = 256 << 10;
 constexpr int kZlibFormat = 15, kGzipFormat = 15 + 16;
-constexpr int kEitherFormat = 15 + 32;  // of both, whichever begins there
-constexpr int kMemoryLevel = 8;         // zlib's default
+constexpr int kMemoryLevel = 8;  // zlib's default
+
+int format_of(Compression how) { return how == Compression::kGzip ? kGzipFormat : kZlibFormat; }
 
 class Inflater {
  public:
-  Inflater() { is_ready_ = inflateInit2(&stream_, kEitherFormat) == Z_OK; }
+  explicit Inflater(Compression how) { is_ready_ = inflateInit2(&stream_, format_of(how)) == Z_OK; }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { inflateEnd(&stream_); }
@@ -45,7 +46,7 @@ class Inflater {
  private:
   static tl::unexpected<core::Error> broken() {
     return core::fail(ErrorCode::kInvalidArgument,
-                      "the compressed message is broken: expected gzip or deflate");
+                      "the compressed message is broken: expected what grpc-encoding names");
   }
 
   z_stream stream_{};
@@ -56,14 +57,27 @@ class Inflater {
 }  // namespace
 
 Compression compression_of(std::string_view encoding) {
+  if (encoding.empty() || encoding == "identity") return Compression::kNone;
   if (encoding == "gzip") return Compression::kGzip;
-  return encoding == "deflate" ? Compression::kDeflate : Compression::kNone;
+  return encoding == "deflate" ? Compression::kDeflate : Compression::kUnknown;
 }
 
-core::Result<http2::Message> inflated(const http2::Message& message, std::int64_t bytes_max,
-                                      core::MemoryBudget::Lease& memory) {
+std::string_view name_of(Compression compression) {
+  if (compression == Compression::kGzip) return "gzip";
+  return compression == Compression::kDeflate ? "deflate" : "";
+}
+
+core::Result<http2::Message> inflated(const http2::Message& message, Compression how,
+                                      std::int64_t bytes_max, core::MemoryBudget::Lease& memory) {
+  if (how == Compression::kNone)
+    return core::fail(ErrorCode::kInternal,
+                      "a message is compressed, and the call's grpc-encoding names nothing");
+  if (how == Compression::kUnknown)
+    return core::fail(ErrorCode::kUnsupported,
+                      "a message is compressed in a way that is unknown here: expected the call's "
+                      "grpc-encoding gzip or deflate");
   http2::Message made;
-  Inflater inflater;
+  Inflater inflater(how);
   std::int64_t bytes = 0;
   const std::int64_t held = memory.bytes();
   for (const std::string& part : message.pieces) {
@@ -82,10 +96,9 @@ core::Result<http2::Message> inflated(const http2::Message& message, std::int64_
 }
 
 http2::Message deflated(http2::Message message, Compression how) {
-  if (how == Compression::kNone) return message;
+  if (name_of(how).empty()) return message;
   z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-                   how == Compression::kGzip ? kGzipFormat : kZlibFormat, kMemoryLevel,
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, format_of(how), kMemoryLevel,
                    Z_DEFAULT_STRATEGY) != Z_OK)
     return message;
   http2::Message made{.pieces = {}, .is_compressed = true};

@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   message.pieces.emplace_back(reinterpret_cast<const char*>(data + 1), size - 1);
   if (data[0] % 2 == 1) {
     core::MemoryBudget::Lease nobodys;
-    auto whole = oip_grpc::inflated(message, kBytesMax, nobodys);
+    auto whole = oip_grpc::inflated(message, oip_grpc::Compression::kGzip, kBytesMax, nobodys);
     if (!whole) return 0;
     message = *std::move(whole);
   }
