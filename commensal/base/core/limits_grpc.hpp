@@ -25,6 +25,8 @@ inline constexpr std::size_t kGrpcStrangerCallsMax = 256;
 // Calls that are taken back on connections that stay, of one network and of one account: likewise.
 inline constexpr double kGrpcTakenBackAtOnce = 256;
 inline constexpr double kGrpcTakenBackPerSecond = 128;
+// Whoever waits for less, and is not answered, counts as if it had taken its call back.
+inline constexpr std::int64_t kGrpcHastyMs = 1'000;
 // Frames that are no call's, of one connection: pings, settings, priorities, empty data.
 inline constexpr double kGrpcWordsAtOnce = 512;
 inline constexpr double kGrpcWordsPerSecond = 64;

@@ -40,7 +40,7 @@ struct Head {
 
 enum class End : std::uint8_t {
   kAnswered,
-  kTakenBack,  // by its client
+  kTakenBack,  // by its client, who waited for less than limits::kGrpcHastyMs
   kLate,       // its client waits no more, as it has said in the head
   kLost,       // with its connection
   kCancelled,  // by this side

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/serve/http2/call_server.hpp>
 #include <future>
 #include <thread>
@@ -20,11 +21,13 @@ std::string frame(char kind, char flags, int stream, const std::string& content)
          static_cast<char>(content.size()) + kind + flags + std::string("\0\0", 2) +
          static_cast<char>(stream >> 8) + static_cast<char>(stream) + content;
 }
-/// `method` is an entry of HPACK's table: 2 is GET, 3 POST.
-std::string head(int stream, char method) {
-  return frame(1, 5, stream,
-               static_cast<char>('\x80' | method) + std::string("\x86\x84\x01\x01x") +
-                   "\x0f\x10\x10" + "application/grpc");
+/// `method` is an entry of HPACK's table: 2 is GET, 3 POST. `timeout`: grpc-timeout, or "".
+std::string head(int stream, char method, const std::string& timeout = "") {
+  std::string lines = static_cast<char>('\x80' | method) + std::string("\x86\x84\x01\x01x") +
+                      "\x0f\x10\x10" + "application/grpc";
+  if (!timeout.empty())
+    lines += std::string("\0\x0cgrpc-timeout", 14) + static_cast<char>(timeout.size()) + timeout;
+  return frame(1, 5, stream, lines);
 }
 const std::string kPing = frame(6, 0, 0, "12345678");
 const std::string kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -85,6 +88,24 @@ TEST_F(CallServerTest, WhoTakesNothingIsNotWaitedForWhateverItSays) {
     say(socket, kPing);
   ASSERT_EQ(ended.wait_for(0s), std::future_status::ready);
   EXPECT_EQ(ended.get(), End::kLost);
+}
+
+// The fault: a call that was not answered in its client's time counted as taken back, however long
+// that time was, and who has too many of those is cut off.
+TEST_F(CallServerTest, WhoHasWaitedForAWhileIsNotSaidToHaveTakenItsCallBack) {
+  server_->begin([this](const Head& /*head*/, const Line& /*line*/) -> Begun {
+    return {std::make_shared<Lavish>(ended_)};
+  });
+  const auto end_of = [this](const std::string& timeout) {
+    ended_ = std::promise<End>();
+    auto ended = ended_.get_future();
+    const core::Descriptor socket = dial();
+    say(socket, kPreface + frame(4, 0, 0, "") + head(1, 3, timeout));
+    const bool is_over = ended.wait_for(10s) == std::future_status::ready;
+    return is_over ? std::optional(ended.get()) : std::nullopt;
+  };
+  EXPECT_EQ(end_of("20m"), End::kTakenBack);
+  EXPECT_EQ(end_of(std::to_string(limits::kGrpcHastyMs) + "m"), End::kLate);
 }
 
 // The fault: what is no call of gRPC's was answered as often as one liked.

@@ -15,6 +15,12 @@ constexpr std::int32_t kAheadBytes = 2 << 20;
 constexpr std::int32_t kConnectionAheadBytes = 16 << 20;  // it is read as it comes, whosever it is
 constexpr std::int64_t kPingNs = 10'000'000'000;
 constexpr std::int64_t kHandshakeNs = limits::kHelloWaitMs * std::int64_t{1'000'000};
+constexpr std::int64_t kClockSlackNs = 50'000'000;  // its time began before ours
+
+End end_without_answer(const Stream& stream, std::int64_t now_ns) {
+  const bool is_late = stream.deadline_ns > 0 && now_ns + kClockSlackNs > stream.deadline_ns;
+  return is_late && !stream.is_hasty ? End::kLate : End::kTakenBack;
+}
 
 rpc::Peer peer_of(const Session::Socket& socket, const rpc::Door& door) {
   boost::system::error_code error;
@@ -162,7 +168,7 @@ void Session::look(std::int64_t now_ns) {
   for (const auto& [id, stream] : streams_) {
     if (stream.deadline_ns > 0 && now_ns > stream.deadline_ns) late.push_back(id);
   }
-  for (const std::int32_t id : late) cancel(id, End::kLate);
+  for (const std::int32_t id : late) cancel(id, end_without_answer(streams_.at(id), now_ns));
   if (streams_.empty() && now_ns - since_ns_ > shared_.terms.idle_ms * 1'000'000) {
     return leave(true);
   }
@@ -261,7 +267,6 @@ void Session::on_head(Stream& stream) {
   if (!stream.content_type.starts_with("application/grpc")) return refuse(stream, "415");
   Head head = std::move(stream.head);
   head.peer = peer_;
-  stream.encoding = head.encoding;
   Begun begun = shared_.begin(std::move(head), Line(shared_.gate, weak_from_this(), stream.id));
   stream.call = std::move(begun.call);
   stream.lines = std::move(begun.lines);
@@ -274,7 +279,10 @@ void Session::on_stream_close(std::int32_t id) {
   streams_.erase(found);
   if (streams_.empty()) since_ns_ = shared_.clock.monotonic_ns();
   if (!stream.call) return;
-  if (!stream.end) stream.end = stream.is_ended ? End::kAnswered : End::kTakenBack;
+  if (!stream.end) {
+    stream.end =
+        stream.is_ended ? End::kAnswered : end_without_answer(stream, shared_.clock.monotonic_ns());
+  }
   stream.call->on_end(*stream.end);
   // Whoever was told may have ended the connection: what has come on it is not read then.
   if (stream.end == End::kTakenBack && !shared_.door->is_open(peer_.connection)) is_dead_ = true;

@@ -55,9 +55,10 @@ class Outgoing {
 struct Stream {
   std::int32_t id = 0;
   Head head = {};
-  std::string method = {}, content_type = {}, encoding = {};
+  std::string method = {}, content_type = {};
   std::int64_t head_bytes = 0;
   std::int64_t deadline_ns = 0;  // 0: none
+  bool is_hasty = false;         // and that is limits::kGrpcHastyMs or sooner
   std::shared_ptr<Call> call = {};
   Lines lines = {};  // of the answer's head
 
