@@ -14,6 +14,12 @@ const clock = (seconds) => new Date(1000 * seconds).toTimeString().slice(0, 8);
 const said = (value) =>
   value === null || value === undefined ? "not known" : number(Number(value.toPrecision(4)));
 
+/** uPlot takes one time alone for a whole day. */
+const spanOf = (times) => {
+  const last = times.at(-1) ?? Date.now() / 1000;
+  return [Math.min(times[0] ?? last, last - LEAST_S), last];
+};
+
 /**
  * Lines over time: [{label, values, isDashed}], a value at each of `at` (seconds), null where there
  * is none. `shows`: the newest values stand above them, for all to read.
@@ -41,7 +47,7 @@ export function Chart({ title, at, lines, shows = false }) {
           { ...axis, size: 60, values: (_, all) => all.map((one) => short.format(one)) },
         ],
         scales: {
-          x: { range: (_, low, high) => [Math.min(low, high - LEAST_S), high] },
+          x: { range: (chart) => spanOf(chart.data[0]) },
           y: { range: (_, low, high) => [0, high > 0 ? 1.1 * high : 1] },
         },
         series: [

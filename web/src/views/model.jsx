@@ -29,7 +29,7 @@ function Speed({ path }) {
       columns={[
         ["device", (row) => row.device || "?"],
         ["provider", (row) => <Hash of={row.provider} />],
-        ["ms an answer", (row) => number(row.ms), true],
+        ["ms an answer", (row) => number(Number(row.ms.toPrecision(3))), true],
         ["answers", (row) => number(row.answers), true],
       ]}
     />
