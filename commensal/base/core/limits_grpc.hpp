@@ -10,6 +10,8 @@ namespace commensal::limits {
 inline constexpr int kGrpcCallsMax = 128;                    // of one connection, at a time
 inline constexpr std::size_t kGrpcStreamRequestsMax = 4;     // of one stream, under way
 inline constexpr std::int64_t kGrpcMessageWaitMs = 600'000;  // for a whole one, or the next
+inline constexpr std::int64_t kGrpcLightBytesMax = 64 << 10;  // read on the thread of all calls
+inline constexpr int kGrpcPartsMax = 1 << 13;  // messages in one, of any depth: tensors, parameters
 inline constexpr std::int64_t kGrpcAnswerBytesMax = (std::int64_t{1} << 31) - 1;  // protobuf's own
 // Calls of strangers that are refused as too many, of one network: at once, then a second; with
 // more it is kept out for a while.
@@ -30,6 +32,15 @@ inline constexpr std::int64_t kGrpcHastyMs = 1'000;
 // Frames that are no call's, of one connection: pings, settings, priorities, empty data.
 inline constexpr double kGrpcWordsAtOnce = 512;
 inline constexpr double kGrpcWordsPerSecond = 64;
+// Bytes that are no call's, frames of any kind and their heads, of one connection: at once, then a
+// second; each call brings some, and each piece that is written of answers.
+inline constexpr double kGrpcIdleBytesAtOnce = 512 << 10;
+inline constexpr double kGrpcIdleBytesPerSecond = 32 << 10;
+inline constexpr std::size_t kGrpcIdleBytesOfCall = 256;
+inline constexpr std::int64_t kGrpcFreeHeadBytes = 4 << 10;  // of a head, that may be table entries
+inline constexpr double kGrpcIdleShareOfWritten = 1.0 / 64;
+// Frames that wait to be written, where no more is read until some are.
+inline constexpr std::size_t kGrpcUnwrittenFramesMax = 1 << 12;
 // Of a connection before a token is seen on it: each call may have a window of its own ahead.
 inline constexpr std::uint64_t kGrpcStrangerBytesMax = 8 << 20;
 // Of one between two calls of an account's: a message of megabytes is read ahead by then.

@@ -81,6 +81,7 @@ struct Errand {
 struct ThreadLoop::State {
   // Above the queues: tasks that are destroyed with them may still post.
   std::atomic<bool> stopped = false;
+  std::atomic<std::thread::id> runs_on = {};  // the loop's thread, once there is one
   bool used = false;
   TurnWatch watch;
   Queue tasks;
@@ -148,6 +149,7 @@ ThreadLoop::~ThreadLoop() {
 void ThreadLoop::run() {
   check(!state_->used, "a loop runs once");
   state_->used = true;
+  state_->runs_on = std::this_thread::get_id();
   std::vector<std::thread> lanes;
   for (std::size_t i = 0; i < kLanes; ++i)
     lanes.emplace_back([state = state_.get(), i] { state->run_lane(i); });
@@ -176,6 +178,9 @@ void ThreadLoop::post(Task task) {
 
 void ThreadLoop::after(std::int64_t delay_ms, Task task) {
   if (state_->stopped) return;
+  const std::thread::id runs_on = state_->runs_on;
+  check(runs_on == std::thread::id() || runs_on == std::this_thread::get_id(),
+        "after() is called on the loop's thread");
   const Time at = now_ns() + delay_ms * 1'000'000;
   state_->timers.emplace(at, std::move(task));
 }

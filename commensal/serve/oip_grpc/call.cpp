@@ -62,6 +62,13 @@ void Hall::forget_stranger(const std::string& network) {
   if (--found->second == 0) strangers.erase(found);
 }
 
+/// A loop's times are its thread's.
+void Hall::later(core::Loop::Task task) const {
+  services.loop.post([&loop = services.loop, task = std::move(task)]() mutable {
+    loop.after(limits::kGrpcRefusalPauseMs, std::move(task));
+  });
+}
+
 Call::Call(std::shared_ptr<Hall> hall, const http2::Head& head, http2::Line line)
     : hall_(std::move(hall)),
       line_(std::move(line)),
@@ -203,7 +210,7 @@ void Call::on_message(std::optional<http2::Message> message) {
 
 void Call::receive(const TurnPtr& turn, http2::Message message) {
   turn->is_compressed = message.is_compressed;
-  if (!message.is_compressed && std::cmp_less(message.bytes(), limits::kHttpHeavyBytesMin))
+  if (!message.is_compressed && message.bytes() <= limits::kGrpcLightBytesMax)
     return run(turn, std::move(message));
   const auto whole = std::make_shared<http2::Message>(std::move(message));
   hall_->services.heavy->post(turn->asker->line, [self = shared_from_this(), turn, whole] {
@@ -234,8 +241,7 @@ void Call::answer(const TurnPtr& turn, core::Result<http2::Message> answer) {
   if (is_refusal && is_too_often(turn->asker->memory.bytes())) {
     std::ignore = turn->asker->memory.set(0);
     const auto later = std::make_shared<core::Result<http2::Message>>(std::move(answer));
-    return hall_->services.loop.after(
-        limits::kGrpcRefusalPauseMs,
+    return hall_->later(
         [self = shared_from_this(), turn, later] { self->give(turn, std::move(*later)); });
   }
   if (!answer || !turn->is_compressed) return give(turn, std::move(answer));
@@ -268,8 +274,7 @@ void Call::refuse(const core::Error& error) {
     account = whom_locked();
   }
   if (is_known && !hall_->refuse(account, 0))
-    return hall_->services.loop.after(limits::kGrpcRefusalPauseMs,
-                                      [self = shared_from_this(), error] { self->end(error); });
+    return hall_->later([self = shared_from_this(), error] { self->end(error); });
   end(error);
   const std::int64_t now_ns = hall_->services.clock.monotonic_ns();
   if (is_known || hall_->services.serving.strangers.ask("@" + from_.network, now_ns)) return;

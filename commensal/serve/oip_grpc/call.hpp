@@ -42,6 +42,8 @@ struct Hall {
   bool take_back(const std::string& network, const std::string& account);
   /// One more call is nobody's yet. Whether that may be.
   bool add_stranger(const std::string& network);
+  /// Done after limits::kGrpcRefusalPauseMs.
+  void later(core::Loop::Task task) const;
   /// It is an account's now, or over.
   void forget_stranger(const std::string& network);
 };

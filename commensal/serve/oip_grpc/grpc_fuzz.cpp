@@ -41,8 +41,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!whole) return 0;
     message = *std::move(whole);
   }
-  const auto request = oip_grpc::decode<ModelInferRequest>(message);
+  core::MemoryBudget::Lease nobodys;
+  const auto bytes = oip_grpc::parsed_bytes(message, *ModelInferRequest::descriptor());
+  const auto request = oip_grpc::decode<ModelInferRequest>(message, nobodys);
   if (!request) return 0;
+  core::check(std::cmp_greater_equal(*bytes, (*request)->SpaceUsedLong()),
+              "what it takes is known before it is parsed");
   (void)oip_grpc::read_version((*request)->model_version());
   if (const auto body = oip_grpc::read_request(*request)) check_written(*body);
   return 0;

@@ -125,7 +125,7 @@ void begin(const Request& request, const std::shared_ptr<const ModelInferRequest
 }  // namespace
 
 void infer(Request request, Reply reply) {
-  auto message = decode<ModelInferRequest>(request.message);
+  auto message = decode<ModelInferRequest>(request.message, request.asker->memory);
   if (!message) return reply(tl::unexpected(message.error()));
   begin(request, *message, [reply = std::move(reply)](Result<ModelInferResponse> response) {
     if (!response) return reply(tl::unexpected(response.error()));
@@ -134,7 +134,7 @@ void infer(Request request, Reply reply) {
 }
 
 void stream_infer(Request request, Reply reply) {
-  auto message = decode<ModelInferRequest>(request.message);
+  auto message = decode<ModelInferRequest>(request.message, request.asker->memory);
   if (!message) return reply(tl::unexpected(message.error()));
   const auto& parameters = (*message)->parameters();
   const auto wanted = parameters.find(std::string(kFinalWanted));

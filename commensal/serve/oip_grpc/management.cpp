@@ -146,7 +146,7 @@ Result<http2::Message> encode_json(const std::string& text, Json (*shape)(Json))
 template <class Message, class Response, oip::Method kMethod>
 void say(Request request, Reply reply, Result<Question> (*question)(const Message&),
          Json (*shape)(Json)) {
-  auto message = decode<Message>(request.message);
+  auto message = decode<Message>(request.message, request.asker->memory);
   if (!message) return reply(tl::unexpected(message.error()));
   auto asked = question(**message);
   if (!asked) return reply(tl::unexpected(asked.error()));
@@ -225,7 +225,7 @@ COMMENSAL_METHOD(LogSettings, log_settings, logged, of_log)
 #undef COMMENSAL_METHOD
 
 void repository_index(Request request, Reply reply) {
-  auto message = decode<inference::RepositoryIndexRequest>(request.message);
+  auto message = decode<inference::RepositoryIndexRequest>(request.message, request.asker->memory);
   if (!message) return reply(tl::unexpected(message.error()));
   ask_page(
       std::make_shared<Pages>(Pages{std::move(request), std::move(reply), (*message)->ready()}));

@@ -67,7 +67,7 @@ core::Result<std::unique_ptr<GrpcInferenceServer>> GrpcInferenceServer::start(
   state->server->begin([hall = state->hall](http2::Head head, http2::Line line) {
     return Call::begin(hall, std::move(head), std::move(line));
   });
-  look_later(state->hall);
+  services.loop.post([hall = state->hall] { look_later(hall); });
   return std::unique_ptr<GrpcInferenceServer>(new GrpcInferenceServer(std::move(state)));
 }
 
