@@ -12,6 +12,7 @@ namespace {
 
 // Of a message that is being read and has more than HTTP/2's first 64 KiB: ahead of what was read.
 constexpr std::int32_t kAheadBytes = 2 << 20;
+constexpr std::int32_t kFirstWindowBytes = NGHTTP2_INITIAL_WINDOW_SIZE;
 constexpr std::int32_t kConnectionAheadBytes = 16 << 20;  // it is read as it comes, whosever it is
 constexpr std::int64_t kPingNs = 10'000'000'000;
 constexpr std::int64_t kHandshakeNs = limits::kHelloWaitMs * std::int64_t{1'000'000};
@@ -36,6 +37,8 @@ Session::Session(Socket socket, Shared& shared, Closed closed)
       shared_(shared),
       closed_(std::move(closed)),
       words_(limits::kGrpcWordsPerSecond, limits::kGrpcWordsAtOnce / limits::kGrpcWordsPerSecond),
+      idle_(limits::kGrpcIdleBytesPerSecond,
+            limits::kGrpcIdleBytesAtOnce / limits::kGrpcIdleBytesPerSecond),
       since_ns_(shared.clock.monotonic_ns()),
       heard_ns_(since_ns_) {}
 
@@ -69,9 +72,13 @@ void Session::begin() {
 }
 
 void Session::receive() {
-  if (is_closed_) return;
+  if (is_closed_ || is_reading_) return;
+  const std::size_t unwritten = nghttp2_session_get_outbound_queue_size(session_);
+  if (is_writing_ && unwritten > limits::kGrpcUnwrittenFramesMax) return;  // on_written() calls it
+  is_reading_ = true;
   stream_.async_read_some(asio::buffer(heard_),
                           [self = shared_from_this()](Error error, std::size_t size) {
+                            self->is_reading_ = false;
                             self->on_received(error, size);
                           });
 }
@@ -81,10 +88,11 @@ void Session::on_received(Error error, std::size_t size) {
   if (error) return close();
   heard_ns_ = shared_.clock.monotonic_ns();
   is_pinging_ = false;
+  of_calls_ = 0;
   is_in_library_ = true;
   const ssize_t taken = nghttp2_session_mem_recv(session_, heard_.data(), size);
   is_in_library_ = false;
-  if (taken < 0 || is_dead_) return close();
+  if (taken < 0 || is_dead_ || !may_idle(size)) return close();
   pump();
   receive();
 }
@@ -111,11 +119,14 @@ void Session::pump() {
   }
   is_writing_ = true;
   written_ns_ = shared_.clock.monotonic_ns();
+  idle_.charge({}, -static_cast<double>(unsent_.size()) * limits::kGrpcIdleShareOfWritten,
+               written_ns_);
   asio::async_write(stream_, asio::buffer(unsent_),
                     [self = shared_from_this()](Error error, std::size_t) {
                       self->is_writing_ = false;
                       if (error) return self->close();
                       self->pump();
+                      self->receive();
                     });
 }
 
@@ -202,12 +213,11 @@ void Session::feed(Stream& stream, std::string_view data) {
     data.remove_prefix(taken.bytes);
     switch (taken.state) {
       case Incoming::State::kPartial:
-        if (stream.incoming.left() > kAheadBytes / 2)
-          nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, stream.id,
-                                                kAheadBytes);
+        widen(stream);
         break;
       case Incoming::State::kWhole:
         stream.is_reading = false;
+        widen(stream);
         stream.call->on_message(stream.incoming.release());
         break;
       case Incoming::State::kRefused:
@@ -223,6 +233,19 @@ void Session::feed(Stream& stream, std::string_view data) {
   if (stream.is_deaf) return;  // no more comes than is on its way
   stream.waiting.append(data);
   if (done > 0) nghttp2_session_consume_stream(session_, stream.id, done);
+}
+
+/// What is read waits in its account's memory, what is not in nobody's.
+void Session::widen(Stream& stream) {
+  const auto left = static_cast<std::int32_t>(std::min<std::int64_t>(
+      stream.incoming.left() > kAheadBytes / 2 || stream.window > kFirstWindowBytes
+          ? stream.incoming.left()
+          : 0,
+      kAheadBytes));
+  const std::int32_t wanted = std::max(left, kFirstWindowBytes);
+  if (wanted == stream.window) return;
+  stream.window = wanted;
+  nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, stream.id, wanted);
 }
 
 void Session::on_data(Stream& stream, std::string_view data) {
@@ -263,6 +286,8 @@ void Session::cancel(std::int32_t id, End how) {
 }
 
 void Session::on_head(Stream& stream) {
+  of_calls_ += limits::kGrpcIdleBytesOfCall +
+               static_cast<std::size_t>(std::min(stream.head_bytes, limits::kGrpcFreeHeadBytes));
   if (stream.method != "POST") return refuse(stream, "405");
   if (!stream.content_type.starts_with("application/grpc")) return refuse(stream, "415");
   Head head = std::move(stream.head);
@@ -286,6 +311,15 @@ void Session::on_stream_close(std::int32_t id) {
   stream.call->on_end(*stream.end);
   // Whoever was told may have ended the connection: what has come on it is not read then.
   if (stream.end == End::kTakenBack && !shared_.door->is_open(peer_.connection)) is_dead_ = true;
+}
+
+bool Session::may_idle(std::size_t heard) {
+  const std::int64_t now_ns = shared_.clock.monotonic_ns();
+  const double idle = static_cast<double>(heard) - static_cast<double>(of_calls_);
+  if (idle > 0) idle_.charge({}, idle, now_ns);
+  if (idle_.left({}, now_ns) >= 0) return true;
+  shared_.door->cut_off(peer_.connection);
+  return false;
 }
 
 /// Words that are no call's cost as much as one. Who has too many is cut off.

@@ -84,6 +84,7 @@ class Session final : public std::enable_shared_from_this<Session> {
   enum class Leaving : std::uint8_t { kNo, kNoticed, kLast };
 
   void begin();
+  /// Unless too much waits to be written.
   void receive();
   void on_received(Error error, std::size_t size);
   /// Writes what may be written, and closes once nothing is left to be said.
@@ -99,6 +100,10 @@ class Session final : public std::enable_shared_from_this<Session> {
   void answer(Stream& stream);
   /// Who does not speak gRPC, which counts as a word.
   void refuse(Stream& stream, std::string_view http_status);
+  /// Has the other side send as much of it ahead as is to come, within bounds.
+  void widen(Stream& stream);
+  /// Of what has just come, what was no call's. Whether that may be.
+  bool may_idle(std::size_t heard);
 
   tls::EitherStream<Socket, asio::ssl::stream<Socket&>> stream_;
   Shared& shared_;
@@ -109,12 +114,15 @@ class Session final : public std::enable_shared_from_this<Session> {
   std::array<std::uint8_t, 64 << 10> heard_;
   std::string unsent_;
   core::Rates<std::monostate> words_;  // that are of no call
+  core::Rates<std::monostate> idle_;   // bytes, likewise
+  std::size_t of_calls_ = 0;           // bytes of what is being read, about
   std::int64_t since_ns_ = 0;          // without a call
   std::int64_t heard_ns_ = 0;
   std::int64_t written_ns_ = 0;  // what is being written was begun then
   Leaving leaving_ = Leaving::kNo;
   bool is_begun_ = false;  // after TLS's handshake
   bool is_pinging_ = false, is_writing_ = false, is_flushing_ = false, is_in_library_ = false;
+  bool is_reading_ = false;
   bool is_dead_ = false;  // to be closed as soon as nghttp2 has returned
   bool is_closed_ = false;
 };

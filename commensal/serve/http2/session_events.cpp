@@ -141,6 +141,7 @@ int Session::Events::on_data(nghttp2_session*, std::uint8_t /*flags*/, std::int3
                              const std::uint8_t* data, std::size_t size, void* session) {
   auto& self = *static_cast<Session*>(session);
   nghttp2_session_consume_connection(self.session_, size);
+  self.of_calls_ += size;
   if (Stream* const stream = self.find(id)) self.on_data(*stream, text_of(data, size));
   return 0;
 }

@@ -64,6 +64,7 @@ struct Stream {
 
   std::string waiting = {};  // has come, and is not read yet
   Incoming incoming = {};
+  std::int32_t window = (1 << 16) - 1;  // so much may come ahead: HTTP/2's first
   bool is_reading = false;
   bool is_over = false;  // its client has said all
   bool is_deaf = false;  // nothing is read any more
