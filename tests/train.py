@@ -175,6 +175,26 @@ def check_refusals(folder):
     assert not os.path.exists(os.path.join(folder, "none"))
 
 
+def check_settings(folder):
+    """What a settings file says of gateways takes part where words ask for one, and only there."""
+    file = os.path.join(folder, ".config/commensal/config.yaml")
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    with open(file, "w") as settings:
+        settings.write("client:\n  gateway: http://127.0.0.1:9\n")
+    try:
+        assert "weights" in train(folder, settings="steps: 2\n").stdout
+        line = refusal(folder, "--segment", "1")
+        assert "expected --allow ADDRESS of each provider" in line, line
+        with open(file, "a") as settings:
+            settings.write("train:\n  allow: ['0x52908400098527886E0F7030069857D2E4169EE7']\n"
+                           "  audit-probability: 0.5\n")
+        assert "weights" in train(folder, settings="steps: 2\n").stdout
+        line = refusal(folder, "--segment", "1")
+        assert "127.0.0.1:9" in line, line
+    finally:
+        os.remove(file)
+
+
 def check_read_files_stay(folder):
     os.symlink("digits.onnx", os.path.join(folder, "link.onnx"))
     with open(os.path.join(folder, "digits.onnx"), "rb") as model:
@@ -338,6 +358,7 @@ def main():
             shutil.copy(os.path.join(SOURCES, "models/digits", name), folder)
         check_resumed(folder, check_results(folder))
         check_refusals(folder)
+        check_settings(folder)
         check_read_files_stay(folder)
         check_stopped(folder)
         check_stopped_while_pushing(folder)

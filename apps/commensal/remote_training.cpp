@@ -316,43 +316,6 @@ class Remote {
 
 }  // namespace
 
-void RemoteTraining::declare(CLI::App& command) {
-  app = &command;
-  command.add_option(
-      "--model", model,
-      "At a gateway: [OWNER/]MODEL under which the training, with its data, is pushed "
-      "(default: the model's own name and -training)");
-  command
-      .add_option("--segment", each,
-                  "At a gateway: steps between two states that are committed to, the last fewer "
-                  "(default: so many that hashing costs about a thousandth, an eighth at most)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
-  command
-      .add_option("--audit-probability", audit_probability,
-                  "At a gateway: of each segment, that it is computed again")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command
-      .add_option("--allow", allowed,
-                  "At a gateway: address of a provider that may have model and data")
-      ->allow_extra_args(false);
-  command.add_flag("--public", is_public, "At a gateway: anybody may have model and data");
-}
-
-Result<void> RemoteTraining::check(bool pushes) const {
-  if (is_public && !allowed.empty()) {
-    return core::fail(ErrorCode::kInvalidArgument,
-                      "--public admits everybody, --allow those it names: expected one of them");
-  }
-  const auto is_given = [this](const char* option) { return app->count(option) > 0; };
-  const bool is_meant = is_given("--model") || is_given("--segment") ||
-                        is_given("--audit-probability") || (is_given("--gateway") && !pushes);
-  if (is_asked() || !is_meant) return {};
-  return core::fail(ErrorCode::kInvalidArgument,
-                    "model and data go to who trains: expected --allow ADDRESS of each provider "
-                    "that may have them, or --public for anybody");
-}
-
 struct AtGateway {
   client::Client client;
   std::optional<RemoteModel> model;  // of the segments that come next; none: to be pushed

@@ -17,14 +17,14 @@ struct RemoteTraining {
   double audit_probability = 0.1;
   std::vector<std::string> allowed;  // providers
   bool is_public = false;
-  const CLI::App* app = nullptr;  // says which options were given
+  const CLI::App* app = nullptr;  // parsed
 
   void declare(CLI::App& command);
-  /// Whether it is asked for, which a gateway in the settings alone is not; else it is made here.
-  bool is_asked() const { return is_public || !allowed.empty(); }
+  /// Whether the command line asks for it, which settings alone do not: else it is made here.
+  /// `pushes`: a gateway is wanted for that, too.
+  bool is_asked(bool pushes) const;
   bool audits_all() const { return audit_probability >= 1; }
-  /// Error: kInvalidArgument (who may have the data is not said, or twice). `pushes`: a gateway is
-  /// wanted for that, too.
+  /// Error: kInvalidArgument (it is asked for, and who may have the data is not said, or twice).
   core::Result<void> check(bool pushes) const;
 };
 

@@ -150,15 +150,16 @@ Result<int> run_training(TrainArguments& options) {
   COMMENSAL_TRY(check_written("--export", options.exported, used));
   if (!options.exported.empty()) used.emplace_back(options.exported);
   COMMENSAL_TRY(check_written("--svg", options.svg, used));
-  COMMENSAL_TRY(options.remote.check(!options.push.name.empty()));
+  const bool pushes = !options.push.name.empty(), is_remote = options.remote.is_asked(pushes);
+  COMMENSAL_TRY(options.remote.check(pushes));
   hold_signals();
   std::optional<EndingAtOnce> starting(std::in_place);  // there is nothing to keep
   COMMENSAL_ASSIGN(auto trainer, train::Trainer::create(plan, options.backend.session()));
   // What would fail at the end is told before the first step.
-  if (!options.exported.empty() || !options.push.name.empty()) COMMENSAL_TRY(trainer.exported());
-  if (!options.push.name.empty()) COMMENSAL_TRY(prepare_push(options.push, plan));
+  if (!options.exported.empty() || pushes) COMMENSAL_TRY(trainer.exported());
+  if (pushes) COMMENSAL_TRY(prepare_push(options.push, plan));
   std::shared_ptr<AtGateway> place;
-  if (options.remote.is_asked()) {
+  if (is_remote) {
     COMMENSAL_ASSIGN(place, place_at_gateway(trainer, options.remote));
   }
   starting.reset();
@@ -171,8 +172,7 @@ Result<int> run_training(TrainArguments& options) {
   const EndingAtOnce ending;
   if (!options.json) {
     print_end(trainer, plan);
-    if (options.remote.is_asked())
-      fmt::print("audited  {} of {} segments\n", end.audited, end.segments);
+    if (is_remote) fmt::print("audited  {} of {} segments\n", end.audited, end.segments);
   }
   COMMENSAL_ASSIGN(const std::string pushed, keep_results(trainer, plan, options));
   keep_picture(trainer, plan, options.svg);
@@ -184,7 +184,7 @@ Result<int> run_training(TrainArguments& options) {
                {"loss", trainer.losses()},
                {"weights", core::to_hex(trainer.weights_digest())},
                {"training", core::to_hex(trainer.training())}};
-  if (options.remote.is_asked()) {
+  if (is_remote) {
     made["segments"] = end.segments;
     made["audited"] = end.audited;
   }
