@@ -107,20 +107,15 @@ class Remote {
   Result<std::optional<Rollout>> find_begun() {
     std::optional<Rollout> found;
     if (trainer_.done() == 0) return found;
-    COMMENSAL_ASSIGN(const std::string text,
-                     client_.get_json(fmt::format("/v1/rollouts?key={}-", model_.key())));
-    COMMENSAL_ASSIGN(const Json list, parse_answer(text));
+    const std::string beginning = model_.key() + "-";
+    COMMENSAL_ASSIGN(std::vector<client::RolloutInfo> list, client_.rollouts(beginning));
     std::int64_t furthest = trainer_.done() - 1;
     bool is_vouched_for = false;
     std::optional<crypto::Address> caught;
-    for (const Json& one : list.value("rollouts", Json::array())) {
-      const std::string key = text_in(one, "key");
-      const auto id = core::digest_from_hex(text_in(one, "rollout"));
-      if (!id || !key.starts_with(model_.key() + "-")) continue;
-      const std::int64_t began = std::strtoll(key.c_str() + model_.key().size() + 1, nullptr, 10);
+    for (client::RolloutInfo& one : list) {
+      const std::int64_t began = std::strtoll(one.key.c_str() + beginning.size(), nullptr, 10);
       if (began >= trainer_.done() || (trainer_.done() - began) % each_ != 0) continue;
-      COMMENSAL_ASSIGN(auto news, client_.rollout(*id));
-      client::RolloutInfo info = believed(std::move(news));
+      client::RolloutInfo info = believed(std::move(one));
       const std::int64_t end = began + static_cast<std::int64_t>(info.trusted_steps) * each_;
       is_vouched_for |= end >= trainer_.done();
       const std::int64_t made = began + static_cast<std::int64_t>(info.steps_done) * each_;

@@ -152,6 +152,13 @@ TEST_F(HttpRollouts, AreFoundByTheirKeysAmongTheAccountsOwn) {
   EXPECT_EQ(found(root_, "").size(), 2u);
   EXPECT_EQ(found(root_, "?key=").size(), 0u);
   EXPECT_EQ(found(bob_, "?key=ab-").size(), 0u);
+  const auto listed = alice_.rollouts("ab-");
+  ASSERT_TRUE(listed) << listed.error().message;
+  ASSERT_EQ(listed->size(), 1u);
+  EXPECT_EQ(core::to_hex(listed->front().id), first);
+  EXPECT_EQ(listed->front().key, "ab-1");
+  EXPECT_EQ(alice_.rollouts("")->size(), 2u);
+  EXPECT_EQ(alice_.rollouts("a&b")->size(), 0u);
 }
 
 TEST_F(HttpRollouts, AuditorsHaveARoleAndAnswerWithTheirStake) {

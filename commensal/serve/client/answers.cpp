@@ -193,6 +193,34 @@ core::Result<ReceiptInfo> receipt_of(const Json& json) {
   return info;
 }
 
+core::Result<RolloutInfo> rollout_of(const Json& json) {
+  Members members(json);
+  RolloutInfo info;
+  info.id = members.digest("rollout");
+  info.key = members.text("key");
+  info.provider = members.address("provider");
+  info.state = members.text("state");
+  info.reason = members.text("reason");
+  info.steps_done = members.number<std::uint64_t>("steps_done");
+  info.steps = members.number<std::uint64_t>("steps");
+  if (json.contains("trusted_steps"))
+    info.trusted_steps = members.number<std::uint64_t>("trusted_steps");
+  if (json.contains("confirmed_steps"))
+    info.confirmed_steps = members.number<std::uint64_t>("confirmed_steps");
+  info.final_state = members.digest("final_state");
+  info.audit_probability = members.probability("audit_probability");
+  Members audits(members.object("audits"));
+  info.audits_open = audits.number<std::uint64_t>("open");
+  info.audits_matched = audits.number<std::uint64_t>("matched");
+  for (const Json& step : members.list("mismatches")) {
+    if (!step.is_number_unsigned()) return nonsense("\"mismatches\" is broken");
+    info.mismatches.push_back(step.get<std::uint64_t>());
+  }
+  COMMENSAL_TRY(audits.status());
+  COMMENSAL_TRY(members.status());
+  return info;
+}
+
 template <class T>
 core::Result<std::vector<T>> list_of(core::ByteView body, const char* name,
                                      core::Result<T> (*read)(const Json&)) {
@@ -267,6 +295,10 @@ core::Result<ReceiptInfo> read_receipt(core::ByteView body, const core::Digest& 
 core::Result<std::vector<ReceiptInfo>> read_receipts(core::ByteView body) {
   return list_of(body, "receipts", receipt_of);
 }
+core::Result<RolloutInfo> read_rollout(core::ByteView body) { return one_of(body, rollout_of); }
+core::Result<std::vector<RolloutInfo>> read_rollouts(core::ByteView body) {
+  return list_of(body, "rollouts", rollout_of);
+}
 
 std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& draw_commitment,
                        const std::string& privacy_class) {
@@ -299,34 +331,6 @@ std::string rollout_head(const RolloutOrder& order) {
   head["audit_probability"] = order.audit_probability;
   if (!order.privacy_class.empty()) head["privacy_class"] = order.privacy_class;
   return text_of(head);
-}
-
-core::Result<RolloutInfo> read_rollout(core::ByteView body) {
-  COMMENSAL_ASSIGN(const Json json, parse(body));
-  Members members(json);
-  RolloutInfo info;
-  info.id = members.digest("rollout");
-  info.provider = members.address("provider");
-  info.state = members.text("state");
-  info.reason = members.text("reason");
-  info.steps_done = members.number<std::uint64_t>("steps_done");
-  info.steps = members.number<std::uint64_t>("steps");
-  if (json.contains("trusted_steps"))
-    info.trusted_steps = members.number<std::uint64_t>("trusted_steps");
-  if (json.contains("confirmed_steps"))
-    info.confirmed_steps = members.number<std::uint64_t>("confirmed_steps");
-  info.final_state = members.digest("final_state");
-  info.audit_probability = members.probability("audit_probability");
-  Members audits(members.object("audits"));
-  info.audits_open = audits.number<std::uint64_t>("open");
-  info.audits_matched = audits.number<std::uint64_t>("matched");
-  for (const Json& step : members.list("mismatches")) {
-    if (!step.is_number_unsigned()) return nonsense("\"mismatches\" is broken");
-    info.mismatches.push_back(step.get<std::uint64_t>());
-  }
-  COMMENSAL_TRY(audits.status());
-  COMMENSAL_TRY(members.status());
-  return info;
 }
 
 core::Result<Answer> read_answer(const HttpResponse& response, const std::string& privacy_class) {

@@ -20,6 +20,8 @@ core::Result<std::vector<AccountInfo>> read_accounts(core::ByteView body);
 /// `asked`: the id that was asked for. Where the receipt itself came, its signer is the provider's.
 core::Result<ReceiptInfo> read_receipt(core::ByteView body, const core::Digest& asked);
 core::Result<std::vector<ReceiptInfo>> read_receipts(core::ByteView body);
+core::Result<RolloutInfo> read_rollout(core::ByteView body);
+core::Result<std::vector<RolloutInfo>> read_rollouts(core::ByteView body);
 
 /// The JSON before the tensors' bytes, which ask for binary outputs.
 std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& draw_commitment,
@@ -29,7 +31,6 @@ std::string infer_head(const tensor::NamedTensors& inputs, const core::Digest& d
 core::Result<Answer> read_answer(const HttpResponse& response,
                                  const std::string& privacy_class = "");
 
-core::Result<RolloutInfo> read_rollout(core::ByteView body);
 /// The JSON before the tensors' bytes.
 std::string rollout_head(const RolloutOrder& order);
 

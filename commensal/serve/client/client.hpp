@@ -100,6 +100,7 @@ struct RolloutOrder {
 
 struct RolloutInfo {
   core::Digest id{};
+  std::string key;  // of its order
   crypto::Address provider;
   std::string state;  // "running", "finished", "failed", "caught", "cancelled"
   std::string reason;
@@ -188,6 +189,8 @@ class Client {
   /// `wait_ms` (at most 30 s) have passed.
   core::Result<RolloutInfo> rollout(const core::Digest& id, std::uint64_t after = 0,
                                     std::int64_t wait_ms = 0);
+  /// The account's own whose keys begin so, the newest 100.
+  core::Result<std::vector<RolloutInfo>> rollouts(const std::string& key_prefix);
   /// No more of its steps are asked for; one that is over stays as it is. Durable when it returns.
   core::Result<void> cancel_rollout(const core::Digest& id);
   /// rollout::JobRecord and rollout::StepRecord, encoded.

@@ -38,6 +38,14 @@ core::Result<RolloutInfo> Client::rollout(const core::Digest& id, std::uint64_t 
   return read_rollout(body);
 }
 
+core::Result<std::vector<RolloutInfo>> Client::rollouts(const std::string& key_prefix) {
+  COMMENSAL_ASSIGN(const core::Bytes body, get("/v1/rollouts?key=" + escaped_path(key_prefix)));
+  COMMENSAL_ASSIGN(std::vector<RolloutInfo> list, read_rollouts(body));
+  // A gateway that knows no such query lists all.
+  std::erase_if(list, [&](const RolloutInfo& one) { return !one.key.starts_with(key_prefix); });
+  return list;
+}
+
 core::Result<void> Client::cancel_rollout(const core::Digest& id) { return remove(target_of(id)); }
 
 core::Result<core::Bytes> Client::rollout_record(const core::Digest& id) {
