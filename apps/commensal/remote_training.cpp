@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <apps/commensal/money_requests.hpp>
 #include <apps/commensal/remote_model.hpp>
-#include <commensal/verify/rollout/signed_steps.hpp>
+#include <apps/commensal/rollout_steps.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -154,7 +154,11 @@ class Remote {
     const train::Checkpoint before = trainer_.checkpoint();
     client::RolloutInfo info = rollout.info;
     auto taken = static_cast<std::uint64_t>((trainer_.done() - rollout.began) / each_);
-    signed_.reset();
+    const auto open = [this, provider = info.provider,
+                       inputs = rollout.inputs](const rollout::JobRecord& record) {
+      return rollout::SignedSteps::open(record, provider, model_.graph(), model_.roots(), inputs);
+    };
+    steps_.emplace(client_, clock_, info.id, open, kAwayMsMax, stop_);
     running_ = info.id;
     tell_begun(info);
     for (;;) {
@@ -194,7 +198,7 @@ class Remote {
                        const train::Checkpoint& before, std::uint64_t taken) {
     if (info.trusted_steps < taken) {
       if (info.trusted_steps > 0) {
-        COMMENSAL_ASSIGN(const auto outputs, fetch(rollout, info, info.trusted_steps));
+        COMMENSAL_ASSIGN(const auto outputs, steps_->outputs(info.trusted_steps));
         COMMENSAL_TRY(train::take_segment(trainer_, outputs, end_of(rollout, info.trusted_steps)));
       } else if (before.step == rollout.began) {
         COMMENSAL_TRY(trainer_.take(before));
@@ -223,25 +227,10 @@ class Remote {
     return rollout.began + static_cast<std::int64_t>(step) * each_;
   }
 
-  Result<tensor::NamedTensors> fetch(const Rollout& rollout, const client::RolloutInfo& info,
-                                     std::uint64_t step) {
-    if (!signed_) {
-      const auto ask = [&] { return client_.rollout_record(info.id); };
-      COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(clock_, kAwayMsMax, ask, stop_));
-      COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::JobRecord>(bytes));
-      COMMENSAL_ASSIGN(signed_, rollout::SignedSteps::open(record, info.provider, model_.graph(),
-                                                           model_.roots(), rollout.inputs));
-    }
-    const auto ask = [&] { return client_.rollout_step(info.id, step); };
-    COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(clock_, kAwayMsMax, ask, stop_));
-    COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::StepRecord>(bytes));
-    return signed_->outputs(record, step);
-  }
-
   /// Returns false where it was made here instead.
   Result<bool> take(const Rollout& rollout, const client::RolloutInfo& info, std::uint64_t step) {
     const std::int64_t before = trainer_.done();
-    COMMENSAL_ASSIGN(const auto outputs, fetch(rollout, info, step));
+    COMMENSAL_ASSIGN(const auto outputs, steps_->outputs(step));
     if (!train::take_segment(trainer_, outputs, end_of(rollout, step))) {
       COMMENSAL_TRY(make_here(info, "what came is not finite, or counts other steps"));
       return false;
@@ -301,10 +290,10 @@ class Remote {
   TrainingReport& report_;
   const std::stop_token stop_;
   const core::SystemClock clock_;
-  std::optional<rollout::SignedSteps> signed_;  // of the present rollout
-  double price_ = 0;                            // of a segment
-  std::uint64_t paid_ = 0;                      // segments
-  std::optional<core::Digest> running_;         // the present rollout
+  std::optional<RolloutSteps> steps_;    // of the present rollout
+  double price_ = 0;                     // of a segment
+  std::uint64_t paid_ = 0;               // segments
+  std::optional<core::Digest> running_;  // the present rollout
   std::string waits_for_;
   RemoteEnd end_;
 };

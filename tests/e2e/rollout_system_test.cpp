@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rollouts between the real programs: provider, gateway and auditor, killed at random moments.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <commensal/base/core/network.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/lab/sim/testing/liars.hpp>
 #include <commensal/serve/daemon/provider_daemon.hpp>
@@ -72,6 +79,57 @@ class RolloutSystem : public System {
     auto client = connect();
     for (int tries = 0; tries < 200 && !client.ready(); ++tries) pause_ms(50);
   }
+};
+
+/// Passes on what a consumer and a gateway say to each other, one connection at a time, and turns
+/// some bits at the end of each step.
+class Tamperer {
+ public:
+  explicit Tamperer(const std::string& gateway_port)
+      : gateway_port_(static_cast<std::uint16_t>(std::stoi(gateway_port))),
+        thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(listener_.port); }
+
+ private:
+  void run(const std::stop_token& stop) const {
+    while (!stop.stop_requested()) {
+      pollfd waiting{listener_.socket.get(), POLLIN, 0};
+      if (::poll(&waiting, 1, kPollMs) <= 0) continue;
+      const core::Descriptor consumer(::accept(listener_.socket.get(), nullptr, nullptr));
+      const core::Descriptor gateway(::socket(AF_INET, SOCK_STREAM, 0));
+      sockaddr_in address{};
+      address.sin_family = AF_INET;
+      address.sin_port = htons(gateway_port_);
+      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      ::connect(gateway.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+      bool is_step = false;
+      std::array<pollfd, 2> both{{{consumer.get(), POLLIN, 0}, {gateway.get(), POLLIN, 0}}};
+      while (!stop.stop_requested() && pass_on(both, is_step)) continue;
+    }
+  }
+  /// False where one of them has gone.
+  static bool pass_on(std::array<pollfd, 2>& both, bool& is_step) {
+    ::poll(both.data(), both.size(), kPollMs);
+    for (std::size_t from = 0; from < both.size(); ++from) {
+      if (both[from].revents == 0) continue;
+      std::string piece(65'536, '\0');
+      const ssize_t size = ::recv(both[from].fd, piece.data(), piece.size(), 0);
+      if (size <= 0) return false;
+      piece.resize(static_cast<std::size_t>(size));
+      if (from == 0) is_step = piece.find("/steps/") != std::string::npos;
+      if (from == 1 && is_step && !piece.ends_with("\r\n\r\n")) {
+        for (std::size_t n = 1; n <= 4; ++n)
+          piece[piece.size() - n] = static_cast<char>(piece[piece.size() - n] ^ 1);
+      }
+      ::send(both[1 - from].fd, piece.data(), piece.size(), MSG_NOSIGNAL);
+    }
+    return true;
+  }
+
+  static constexpr int kPollMs = 50;
+  const std::uint16_t gateway_port_;
+  const core::Listener listener_ = *core::listen_on({"127.0.0.1", 0});
+  std::jthread thread_;
 };
 
 /// The rollout run here, from its inputs and the noise that it was shown: its final state.
@@ -150,6 +208,30 @@ TEST_F(RolloutSystem, WithoutNoiseItEndsAsInOneProcess) {
                        "--steps", "40", "--noise", "none", "--json"},
                       status, COMMENSAL_LAB_PROGRAM));
   EXPECT_EQ(local.at("final_state"), remote.at("final_state"));
+}
+
+// The fault: whatever bits came were written.
+TEST_F(RolloutSystem, NoStepIsWrittenThatWasTamperedWithOnTheWay) {
+  start_gateway();
+  push_letters();
+  const auto provider = start_provider("one");
+  await_provider();
+  const Tamperer tamperer(http_port_);
+  const auto save = [&](const std::string& gateway, const std::string& name) {
+    Words words = rollout("3", "none", "0");
+    std::ranges::replace(words, url(), gateway);
+    words.insert(words.end(), {"--output-dir", folder_.at(name)});
+    int status = -1;
+    const std::string said = run(words, status);
+    return std::pair(status, said);
+  };
+  EXPECT_EQ(save(url(), "whole").first, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_.at("whole") + "/state_out.npy"));
+  const auto [status, said] = save(tamperer.url(), "tampered");
+  EXPECT_EQ(status, 1);
+  EXPECT_NE(said.find("step 3 of job"), std::string::npos) << said;
+  EXPECT_NE(said.find("its outputs do not open what was signed"), std::string::npos) << said;
+  EXPECT_FALSE(std::filesystem::exists(folder_.at("tampered")));
 }
 
 TEST_F(RolloutSystem, AStepThatIsWrongIsFoundAndItsProviderBanned) {

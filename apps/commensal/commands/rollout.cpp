@@ -3,6 +3,7 @@
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/model_name.hpp>
 #include <apps/commensal/privacy_options.hpp>
+#include <apps/commensal/rollout_steps.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/feeds.hpp>
 #include <apps/common/log.hpp>
@@ -10,7 +11,6 @@
 #include <apps/common/progress.hpp>
 #include <apps/common/rollout_job.hpp>
 #include <commensal/base/core/rng.hpp>
-#include <commensal/verify/rollout/record.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -96,14 +96,16 @@ Result<client::RolloutInfo> follow(const RolloutJob& job, client::Client& client
   return info;
 }
 
-Result<void> save(const RolloutJob& job, client::Client& client, const client::RolloutInfo& info) {
+Result<void> save(const RolloutJob& job, client::Client& client, const client::RolloutOrder& order,
+                  const client::RolloutInfo& info) {
   if (job.output_dir.empty() || info.steps_done == 0) return {};
   const core::SystemClock clock;
-  COMMENSAL_ASSIGN(const core::Bytes bytes, ask_again(clock, kAwayMsMax, [&] {
-                     return client.rollout_step(info.id, info.steps_done);
-                   }));
-  COMMENSAL_ASSIGN(const auto record, protocol::decode<rollout::StepRecord>(bytes));
-  return write_outputs(record.outputs, job.output_dir);
+  const auto open = [&](const rollout::JobRecord& record) {
+    return rollout::SignedSteps::open(record, info.provider, order.inputs);
+  };
+  COMMENSAL_ASSIGN(const auto outputs,
+                   RolloutSteps(client, clock, info.id, open, kAwayMsMax).outputs(info.steps_done));
+  return write_outputs(outputs, job.output_dir);
 }
 
 // Once it has begun, goes on asking while the gateway is away.
@@ -122,7 +124,7 @@ Result<int> run(const RolloutArguments& options) {
                     begun.audit_probability, order.audit_probability));
   }
   COMMENSAL_ASSIGN(const auto info, follow(job, client, std::move(begun)));
-  COMMENSAL_TRY(save(job, client, info));
+  COMMENSAL_TRY(save(job, client, order, info));
   print(job, info);
   if (!info.mismatches.empty()) return 2;
   if (info.state == "finished") return 0;

@@ -47,6 +47,20 @@ std::string expected_inputs(const graph::Graph& graph) {
   return text;
 }
 
+Result<void> check_named(const protocol::Job& job, const crypto::Address& provider) {
+  COMMENSAL_TRY(job.validity());
+  if (job.provider == provider) return {};
+  return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
+              crypto::to_text(job.provider));
+}
+
+Result<void> check_opened(const protocol::Job& job, const Digest& input_salt,
+                          const tensor::NamedTensors& inputs) {
+  if (protocol::commit_input(state_root(inputs), input_salt) == job.input_commitment) return {};
+  return fail(ErrorCode::kFailedPrecondition,
+              "the inputs are not those that the job was made with");
+}
+
 }  // namespace
 
 Values inputs_of_step(const protocol::Job& job, const Values& inputs, const Values* previous) {
@@ -154,14 +168,16 @@ Result<void> check_model(const protocol::Job& job, const ModelRoots& roots) {
   return {};
 }
 
+Result<void> check_parties(const protocol::Job& job, const Digest& input_salt,
+                           const tensor::NamedTensors& inputs, const crypto::Address& provider) {
+  COMMENSAL_TRY(check_named(job, provider));
+  return check_opened(job, input_salt, inputs);
+}
+
 Result<Values> check_job(const protocol::Job& job, const Digest& input_salt,
                          const tensor::NamedTensors& inputs, const crypto::Address& provider,
                          const graph::Graph& graph, const ModelRoots& roots) {
-  COMMENSAL_TRY(job.validity());
-  if (job.provider != provider) {
-    return fail(ErrorCode::kFailedPrecondition, "the job names another provider, {}",
-                crypto::to_text(job.provider));
-  }
+  COMMENSAL_TRY(check_named(job, provider));
   if (job.kind == protocol::JobKind::kAnswer &&
       (job.steps != 1 || job.noise != protocol::NoisePolicy::kNone || !job.feeds.empty() ||
        job.states != protocol::StateRule::kAny)) {
@@ -180,10 +196,7 @@ Result<Values> check_job(const protocol::Job& job, const Digest& input_salt,
     if (inputs[i].name == graph.name_of(graph.inputs[i])) continue;
     return fail(ErrorCode::kInvalidArgument, "the inputs are not in the model's order");
   }
-  if (protocol::commit_input(state_root(inputs), input_salt) != job.input_commitment) {
-    return fail(ErrorCode::kFailedPrecondition,
-                "the inputs are not those that the job was made with");
-  }
+  COMMENSAL_TRY(check_opened(job, input_salt, inputs));
   return ordered;
 }
 

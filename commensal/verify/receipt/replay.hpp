@@ -69,6 +69,12 @@ core::Result<Values> check_job(const protocol::Job& job, const core::Digest& inp
                                const tensor::NamedTensors& inputs, const crypto::Address& provider,
                                const graph::Graph& graph, const ModelRoots& roots);
 
+/// What of it needs no model: that the job makes sense, names `provider`, and that `inputs` open
+/// its c_0. Errors: kInvalidArgument, kFailedPrecondition.
+core::Result<void> check_parties(const protocol::Job& job, const core::Digest& input_salt,
+                                 const tensor::NamedTensors& inputs,
+                                 const crypto::Address& provider);
+
 /// What replay() returns where the model refuses the inputs: the root of no outputs.
 inline constexpr core::Digest kRefused{};
 

@@ -16,6 +16,12 @@ Result<SignedSteps> SignedSteps::open(const JobRecord& record, const crypto::Add
   return SignedSteps(protocol::job_id(record.job));
 }
 
+Result<SignedSteps> SignedSteps::open(const JobRecord& record, const crypto::Address& provider,
+                                      const tensor::NamedTensors& inputs) {
+  COMMENSAL_TRY(receipt::check_parties(record.job, record.input_salt, inputs, provider));
+  return SignedSteps(protocol::job_id(record.job));
+}
+
 Result<tensor::NamedTensors> SignedSteps::outputs(const StepRecord& record,
                                                   std::uint64_t step) const {
   const auto refuse = [&](const char* why) {

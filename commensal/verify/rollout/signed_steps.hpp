@@ -18,6 +18,10 @@ class SignedSteps {
                                         const graph::Graph& graph, const receipt::ModelRoots& roots,
                                         const std::optional<tensor::NamedTensors>& inputs);
 
+  /// The same for who does not have the model's file.
+  static core::Result<SignedSteps> open(const JobRecord& record, const crypto::Address& provider,
+                                        const tensor::NamedTensors& inputs);
+
   /// What was delivered in a step. Errors: kUnauthenticated (a signature), kDataLoss (another job
   /// or step, outputs that do not open what was signed).
   core::Result<tensor::NamedTensors> outputs(const StepRecord& record, std::uint64_t step) const;

@@ -55,6 +55,29 @@ TEST_F(HandedOut, IsRefusedWhereOneBitIsAnother) {
             "step 2" + of_job + "its outputs do not open what was signed");
 }
 
+TEST_F(HandedOut, IsHeldToTheSameByWhoHasNoModel) {
+  const auto open = [&](const JobRecord& record) {
+    return SignedSteps::open(record, provider_key_.address(), record_.inputs);
+  };
+  const auto steps = open(record_);
+  ASSERT_TRUE(steps) << steps.error().message;
+  EXPECT_TRUE(steps->outputs(step(2), 2));
+  StepRecord changed = step(2);
+  changed.outputs[0].name += "x";
+  EXPECT_EQ(refusal(steps->outputs(changed, 2)),
+            "step 2 of job " + core::to_hex(job_) + ": its outputs do not open what was signed");
+  JobRecord other = record_;
+  other.input_salt[0] ^= 1;
+  EXPECT_EQ(refusal(open(other)), "the inputs are not those that the job was made with");
+  other = record_;
+  other.job.weight_root[0] ^= 1;
+  const auto of_another = open(other);
+  ASSERT_TRUE(of_another) << of_another.error().message;
+  EXPECT_TRUE(refusal(of_another->outputs(step(2), 2)).ends_with("another one was handed out"));
+  EXPECT_TRUE(refusal(SignedSteps::open(record_, client_key_.address(), record_.inputs))
+                  .starts_with("the job names another provider"));
+}
+
 TEST_F(HandedOut, IsRefusedOfAnotherJob) {
   JobRecord other = record_;
   other.inputs[0].value = Tensor::of<std::int64_t>({1}, std::vector<std::int64_t>{2});

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <apps/commensal/connection.hpp>
+#include <commensal/verify/rollout/signed_steps.hpp>
+#include <functional>
+#include <optional>
+
+namespace commensal::apps {
+
+/// The steps of a rollout as its gateway hands them out, none of which is believed further than
+/// both parties have signed it. Client and clock outlive this object.
+class RolloutSteps {
+ public:
+  using Open = std::function<core::Result<rollout::SignedSteps>(const rollout::JobRecord&)>;
+
+  /// `away_ms_max`, `stop`: as ask_again()'s.
+  RolloutSteps(client::Client& client, const core::Clock& clock, const core::Digest& rollout,
+               Open open, std::int64_t away_ms_max, std::stop_token stop = {})
+      : client_(client),
+        clock_(clock),
+        rollout_(rollout),
+        open_(std::move(open)),
+        away_ms_max_(away_ms_max),
+        stop_(std::move(stop)) {}
+
+  /// What was delivered in a step. Errors: the client's, kDataLoss, those of `open`, and of
+  /// SignedSteps::outputs.
+  core::Result<tensor::NamedTensors> outputs(std::uint64_t step);
+
+ private:
+  client::Client& client_;
+  const core::Clock& clock_;
+  const core::Digest rollout_;
+  const Open open_;
+  const std::int64_t away_ms_max_;
+  const std::stop_token stop_;
+  std::optional<rollout::SignedSteps> signed_;
+};
+
+}  // namespace commensal::apps
