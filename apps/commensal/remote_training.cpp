@@ -23,17 +23,24 @@ struct Rollout {
   std::int64_t began = 0;
   std::optional<tensor::NamedTensors> inputs = {};  // where this run knows them
   bool was_over = false;                            // when this run heard of it first
+  std::uint64_t made_before = info.steps_done;      // likewise
+};
+
+/// Of a whole training, whatever segments it comes in.
+struct Tally {
+  std::uint64_t paid = 0;  // segments that were made in this run
 };
 
 class Remote {
  public:
   Remote(train::Trainer& trainer, client::Client& client, RemoteModel model, bool audits_all,
-         TrainingReport& report, const std::stop_token& stop)
+         Tally& tally, TrainingReport& report, const std::stop_token& stop)
       : trainer_(trainer),
         client_(client),
         model_(std::move(model)),
         each_(model_.segment().each),
         audits_all_(audits_all),
+        tally_(tally),
         report_(report),
         stop_(stop) {}
 
@@ -235,13 +242,20 @@ class Remote {
       COMMENSAL_TRY(make_here(info, "what came is not finite, or counts other steps"));
       return false;
     }
-    ++paid_;
+    const bool is_new = step > rollout.made_before;
+    if (is_new) ++tally_.paid;
     confirm(rollout, info);
     COMMENSAL_TRY(trainer_.keep_up(before));
-    const std::string cost =
-        price_ > 0 ? fmt::format("  cost {:.0f}", price_ * static_cast<double>(paid_)) : "";
-    COMMENSAL_TRY(report_.show(trainer_, cost + "  by " + crypto::to_text(info.provider)));
+    COMMENSAL_TRY(
+        report_.show(trainer_, cost_of(is_new) + "  by " + crypto::to_text(info.provider)));
     return true;
+  }
+
+  /// What is to be said of it beside a step.
+  std::string cost_of(bool is_new) const {
+    if (price_ <= 0) return "";
+    if (!is_new) return "  paid before";
+    return fmt::format("  cost {:.0f}", price_ * static_cast<double>(tally_.paid));
   }
 
   /// A segment of which somebody says, or shows, what is hard to believe: where it is true, it is
@@ -287,12 +301,12 @@ class Remote {
   const RemoteModel model_;
   const std::int64_t each_;
   const bool audits_all_;
+  Tally& tally_;
   TrainingReport& report_;
   const std::stop_token stop_;
   const core::SystemClock clock_;
   std::optional<RolloutSteps> steps_;    // of the present rollout
   double price_ = 0;                     // of a segment
-  std::uint64_t paid_ = 0;               // segments
   std::optional<core::Digest> running_;  // the present rollout
   std::string waits_for_;
   RemoteEnd end_;
@@ -327,13 +341,14 @@ Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, AtGateway& place,
   if (trainer.done() == 0) COMMENSAL_TRY(trainer.evaluate());
   COMMENSAL_TRY(report.show(trainer));
   RemoteEnd end;
+  Tally tally;
   while (trainer.done() < trainer.plan().steps && !stop.stop_requested()) {
     if (!place.model) {
       COMMENSAL_ASSIGN(place.model, RemoteModel::push(trainer, place.client, place.remote));
     }
     RemoteModel model = *std::exchange(place.model, std::nullopt);
     COMMENSAL_ASSIGN(const RemoteEnd made, Remote(trainer, place.client, std::move(model),
-                                                  place.remote.audits_all(), report, stop)
+                                                  place.remote.audits_all(), tally, report, stop)
                                                .run());
     end.segments += made.segments;
     end.audited += made.audited;

@@ -13,6 +13,7 @@
 namespace commensal::e2e {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using train::testing::SmallTraining;
 
@@ -219,6 +220,26 @@ TEST_F(Trainings, KeepHowFarAuditsHaveConfirmedThem) {
   const std::string said = train("1", 0);
   EXPECT_EQ(Json::parse(said.substr(said.rfind("{\"steps\""))).at("audited"), 32);
   EXPECT_TRUE(std::filesystem::exists(trained));
+}
+
+// The fault: the sum began anew with the two steps that are left, and each time the command ran.
+TEST_F(Trainings, SayWhatTheyCostAsAWhole) {
+  training_.write_plan("steps: 10\noptimiser: {kind: momentum, rate: 0.02}\n");
+  const auto honest = start_honest();
+  const auto costs = [&] {
+    int status = -1;
+    const std::string said = run(at_the_gateway(), status), before = " left  ";
+    EXPECT_EQ(status, 0) << said;
+    std::vector<std::string> found;
+    for (const std::string& line : CLI::detail::split(said, '\n')) {
+      const std::size_t begin = line.find(before), end = line.find("  by ");
+      if (!line.starts_with("step ") || begin == std::string::npos) continue;
+      found.push_back(line.substr(begin + before.size(), end - begin - before.size()));
+    }
+    return found;
+  };
+  EXPECT_THAT(costs(), ElementsAre("cost 52000", "cost 104000", "cost 156000"));
+  EXPECT_THAT(costs(), ElementsAre("paid before", "paid before", "paid before"));
 }
 
 TEST_F(Trainings, ThatDivergeSaySoAsLocalOnesDo) {
