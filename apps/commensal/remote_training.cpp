@@ -29,6 +29,7 @@ struct Rollout {
 /// Of a whole training, whatever segments it comes in.
 struct Tally {
   std::uint64_t paid = 0;  // segments that were made in this run
+  std::string waits_for;   // what was said last
 };
 
 class Remote {
@@ -288,12 +289,12 @@ class Remote {
                  {{"rollout", id}, {"provider", provider}});
   }
 
+  /// A wait that ends and comes again is no news.
   void tell_waiting(const std::string& why) {
-    if (!why.empty() && why != waits_for_) {
-      report_.end();
-      fmt::print(stderr, "waiting: {}\n", why);
-    }
-    waits_for_ = why;
+    if (why.empty() || why == tally_.waits_for) return;
+    report_.end();
+    fmt::print(stderr, "waiting: {}\n", why);
+    tally_.waits_for = why;
   }
 
   train::Trainer& trainer_;
@@ -308,7 +309,6 @@ class Remote {
   std::optional<RolloutSteps> steps_;    // of the present rollout
   double price_ = 0;                     // of a segment
   std::optional<core::Digest> running_;  // the present rollout
-  std::string waits_for_;
   RemoteEnd end_;
 };
 

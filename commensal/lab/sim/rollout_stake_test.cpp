@@ -3,6 +3,7 @@
 // whoever fakes steps loses more than it gains, though audits come late.
 #include <commensal/lab/sim/testing/liars.hpp>
 #include <commensal/lab/sim/testing/rollout_fixture.hpp>
+#include <set>
 
 namespace commensal::sim {
 namespace {
@@ -113,12 +114,20 @@ TEST_F(MoneyRolloutStakes, RolloutsOfOneProviderTakeTurnsWhereItsStakeHoldsThemU
     return market->gateway().rollouts().status(id)->entry.steps_done;
   };
   std::uint64_t apart = 0;
+  std::set<std::string> told;
   for (int i = 0; i < 100 && done(made[0]) < 10; ++i) {
     market->rest_ms(1);
     const auto [least, most] = std::ranges::minmax(made, {}, done);
     apart = std::max(apart, done(most) - done(least));
+    for (const core::Digest& id : made) {
+      const std::string why = market->gateway().rollouts().status(id)->entry.reason;
+      if (why.find("stake") != std::string::npos) told.insert(why);
+    }
   }
   EXPECT_LE(apart, 3u);
+  ASSERT_EQ(told.size(), 1u) << "an ordinary wait is one and the same";
+  EXPECT_TRUE(told.begin()->starts_with("its provider's stake covers ")) << *told.begin();
+  EXPECT_EQ(told.begin()->find(" 1 steps"), std::string::npos) << *told.begin();
   market->kill_gateway();
   ASSERT_TRUE(market->start_gateway());
   market->rest_ms(60'000);

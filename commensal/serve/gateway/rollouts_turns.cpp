@@ -137,9 +137,11 @@ bool Rollouts::must_hold(Live& live) {
     return false;
   }
   if (std::ranges::find(held, live.entry.id) == held.end()) held.push_back(live.entry.id);
+  const std::uint64_t open_max = deps_.audit_policy.open_steps_max(provider);
   live.hindrance = fmt::format(
-      "{} steps of its provider are at work or wait for their audits: its stake makes good no more",
-      open_steps(provider));
+      "its provider's stake covers {} step{} of all its rollouts at a time: the next one begins "
+      "when one before it is made and, if it is audited, found right",
+      open_max, open_max == 1 ? "" : "s");
   return true;
 }
 
