@@ -65,6 +65,24 @@ TEST_F(MoneyRollouts, EveryStepIsPaidForAndItsTicketDrawn) {
       *terms_.consumer_deposit.minus(*terms_.gateway.price.times(Amount(40))));
 }
 
+// The fault: that it has shown no hash chain was said before.
+TEST_F(MoneyRollouts, WhoIsAwayAfterAStartOfTheGatewayIsSaidToBe) {
+  auto market = open(34, 0.3);
+  prepare_letters(*market);
+  const std::size_t only = add(*market, "a");
+  gateway::RolloutRequest request = letters(3, 16, 0);
+  EXPECT_EQ(drive(*market, request).entry.state, RolloutState::kFinished);
+  market->rest_ms(limits::kPresenceWriteMs);
+  market->kill_gateway();
+  market->kill_provider(only);
+  ASSERT_TRUE(market->start_gateway());
+  request.key = "two";
+  const auto refused = [&] { return market->gateway().rollouts().create(request).error().message; };
+  EXPECT_NE(refused().find("has not come back yet"), std::string::npos) << refused();
+  market->rest_ms(limits::kReturnMsMax + 1);
+  EXPECT_NE(refused().find("is not connected"), std::string::npos) << refused();
+}
+
 TEST_F(MoneyRollouts, ACheatIsSlashedAndItsRolloutsEnd) {
   auto market = open(32, 0.3);
   prepare_letters(*market);

@@ -115,9 +115,12 @@ Result<crypto::Address> Rollouts::choose_provider(const ModelVersion& model,
   deps_.audit_policy.weigh(candidates);
   for (Candidate& one : candidates) {
     if (!one.excluded.empty() && !one.may_come) continue;
-    set_aside(one, deps_.lottery.reservation(one.address));
-    if (one.may_come || one.excluded.empty())
-      set_aside(one, deps_.audit_policy.step_refusal(one.address));
+    std::string why = deps_.lottery.reservation(one.address);
+    if (why.empty()) why = deps_.audit_policy.step_refusal(one.address);
+    if (why.empty()) continue;
+    // Who is away has shown nothing yet: that it is away says more.
+    if (one.may_come && deps_.roster.connected(one.address) == nullptr) why = one.excluded;
+    set_aside(one, std::move(why));
   }
   // A rollout stays with its provider, whose pauses come and go: one is chosen where nobody is
   // free, but none that may turn out to be nobody for its inputs.
