@@ -30,6 +30,7 @@ struct Rollout {
 struct Tally {
   std::uint64_t paid = 0;  // segments that were made in this run
   std::string waits_for;   // what was said last
+  bool has_begun = false;  // a rollout
 };
 
 class Remote {
@@ -168,6 +169,7 @@ class Remote {
     };
     steps_.emplace(client_, clock_, info.id, open, kAwayMsMax, stop_);
     running_ = info.id;
+    tally_.has_begun = true;
     tell_begun(info);
     for (;;) {
       while (taken < info.trusted_steps && !stop_.stop_requested()) {
@@ -336,12 +338,13 @@ Result<std::shared_ptr<AtGateway>> place_at_gateway(const train::Trainer& traine
   return std::make_shared<AtGateway>(AtGateway{std::move(client), std::move(model), remote});
 }
 
-Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, AtGateway& place,
-                                   TrainingReport& report, const std::stop_token& stop) {
+namespace {
+
+Result<RemoteEnd> go_to_end(train::Trainer& trainer, AtGateway& place, Tally& tally,
+                            TrainingReport& report, const std::stop_token& stop) {
   if (trainer.done() == 0) COMMENSAL_TRY(trainer.evaluate());
   COMMENSAL_TRY(report.show(trainer));
   RemoteEnd end;
-  Tally tally;
   while (trainer.done() < trainer.plan().steps && !stop.stop_requested()) {
     if (!place.model) {
       COMMENSAL_ASSIGN(place.model, RemoteModel::push(trainer, place.client, place.remote));
@@ -353,6 +356,30 @@ Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, AtGateway& place,
     end.segments += made.segments;
     end.audited += made.audited;
   }
+  return end;
+}
+
+/// Where a signal has ended it before the last step.
+tl::unexpected<core::Error> stopped(const train::Trainer& trainer, const Tally& tally) {
+  if (!tally.has_begun) {
+    return core::fail(ErrorCode::kCancelled,
+                      "stopped before step {} of {}: no rollout has begun, nothing was made yet",
+                      trainer.done() + 1, trainer.plan().steps);
+  }
+  return core::fail(ErrorCode::kCancelled,
+                    "stopped after step {} of {}: the gateway has its state, the same command goes "
+                    "on from there",
+                    trainer.done(), trainer.plan().steps);
+}
+
+}  // namespace
+
+Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, AtGateway& place,
+                                   TrainingReport& report, const std::stop_token& stop) {
+  Tally tally;
+  auto end = go_to_end(trainer, place, tally, report, stop);
+  if (stop.stop_requested() && trainer.done() < trainer.plan().steps)
+    return stopped(trainer, tally);
   return end;
 }
 

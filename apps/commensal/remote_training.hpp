@@ -47,10 +47,11 @@ core::Result<std::shared_ptr<AtGateway>> place_at_gateway(const train::Trainer& 
 /// after a provider that was caught it goes back to the last one that audits have confirmed, and on
 /// with another one. What cannot be right, and what a provider says that cannot be made, is made
 /// here. Where all are to be audited, it takes those alone that audits have confirmed, and has the
-/// first that none has made again. `stop`: it returns where it is; the gateway goes on, and keeps
-/// the states.
+/// first that none has made again. At `stop` it cancels what is under way; the gateway keeps the
+/// states.
 /// Errors: those of the client, of signed steps and of Trainer::step; kFailedPrecondition
-/// (providers give up again and again, with the reason of the last).
+/// (providers give up again and again, with the reason of the last); kCancelled (`stop`: how it
+/// goes on).
 core::Result<RemoteEnd> train_at_gateway(train::Trainer& trainer, AtGateway& place,
                                          TrainingReport& report, const std::stop_token& stop);
 

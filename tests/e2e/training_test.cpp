@@ -4,15 +4,14 @@
 #include <gmock/gmock.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <commensal/compute/train/testing/small_training.hpp>
-#include <thread>
 
 #include <tests/e2e/disputes.hpp>
 
 namespace commensal::e2e {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using train::testing::SmallTraining;
@@ -48,6 +47,18 @@ class Trainings : public Disputes {
       std::string line = process.read_line();
       if (line.empty() || line.starts_with(beginning)) return line;
     }
+  }
+
+  /// What its log has when it says what it waits for.
+  std::string waiting_of(Process& process, const std::string& name) {
+    EXPECT_NE(process.read_line(), "");
+    std::string log;
+    for (int tries = 0; tries < 1200 && log.find("waiting: ") == std::string::npos; ++tries) {
+      pause_ms(50);
+      const auto read = core::read_file(folder_.at(name));
+      if (read) log = core::as_text(*read);
+    }
+    return log;
   }
 
   const SmallTraining training_{
@@ -242,6 +253,29 @@ TEST_F(Trainings, SayWhatTheyCostAsAWhole) {
   EXPECT_THAT(costs(), ElementsAre("paid before", "paid before", "paid before"));
 }
 
+// The fault: it was said of who is away that it has shown no hash chain, and of a training that had
+// not begun that the gateway has its state.
+TEST_F(Trainings, SayThatNobodyIsThereAndThatNothingWasMade) {
+  {
+    const auto honest = start_honest();
+    int status = -1;
+    run(at_the_gateway(), status);
+    EXPECT_EQ(status, 0);
+  }
+  gateway_->kill();
+  restart_gateway();
+  training_.write_plan("steps: 36\noptimiser: {kind: momentum, rate: 0.02}\n");
+  Process training(at_the_gateway(), folder_.at("waiting.log"));
+  const std::string log = waiting_of(training, "waiting.log");
+  EXPECT_THAT(log, AnyOf(HasSubstr("has not come back yet"), HasSubstr("is not connected")));
+  training.signal(SIGINT);
+  EXPECT_EQ(training.wait(), 1);
+  const auto after = core::read_file(folder_.at("waiting.log"));
+  ASSERT_TRUE(after);
+  EXPECT_THAT(std::string(core::as_text(*after)),
+              HasSubstr("stopped before step 1 of 36: no rollout has begun, nothing was made yet"));
+}
+
 TEST_F(Trainings, ThatDivergeSaySoAsLocalOnesDo) {
   training_.write_plan("steps: 32\noptimiser: {kind: sgd, rate: 1e6}\n");
   int status = 0;
@@ -268,13 +302,7 @@ TEST_F(Trainings, GoToThoseWhoAreNamedNow) {
   {
     Process nobody(allowing("0x52908400098527886E0F7030069857D2E4169EE7", "one"),
                    folder_.at("nobody.log"));
-    EXPECT_NE(nobody.read_line(), "");
-    std::string log;
-    while (log.find("waiting: ") == std::string::npos) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      const auto read = core::read_file(folder_.at("nobody.log"));
-      if (read) log = core::as_text(*read);
-    }
+    const std::string log = waiting_of(nobody, "nobody.log");
     EXPECT_THAT(log, HasSubstr("allow"));
   }
   int status = -1;

@@ -44,13 +44,9 @@ Result<void> steps_to_end(train::Trainer& trainer, const train::Plan& plan, Trai
 }
 
 /// How it goes on, where a signal has asked for the end before the last step.
-Result<void> check_at_end(const train::Trainer& trainer, const train::Plan& plan, bool is_remote) {
+Result<void> check_at_end(const train::Trainer& trainer, const train::Plan& plan) {
   if (trainer.done() == plan.steps) return {};
   const std::string made = fmt::format("stopped after step {} of {}", trainer.done(), plan.steps);
-  if (is_remote) {
-    return core::fail(ErrorCode::kCancelled,
-                      "{}: the gateway has its state, the same command goes on from there", made);
-  }
   if (plan.checkpoint.empty()) {
     return core::fail(
         ErrorCode::kCancelled,
@@ -73,12 +69,11 @@ Result<RemoteEnd> train_to_end(train::Trainer& trainer, const train::Plan& plan,
     report.end();
     COMMENSAL_TRY(done);
     COMMENSAL_TRY(trainer.save());
-    COMMENSAL_TRY(check_at_end(trainer, plan, false));
+    COMMENSAL_TRY(check_at_end(trainer, plan));
     return RemoteEnd();
   }
   const auto end = train_at_gateway(trainer, *place, report, stop);
   report.end();
-  if (stop.stop_requested()) COMMENSAL_TRY(check_at_end(trainer, plan, true));
   if (end) COMMENSAL_TRY(trainer.save());
   return end;
 }
