@@ -133,24 +133,47 @@ Result<void> Holders::add(const Key& key, bool is_used) {
   return put(key, {std::move(holder)});
 }
 
-/// A share of them at once: it takes a look at all. What was never used goes before what is
-/// private: anybody may claim it.
-Result<void> Holders::make_room() {
+/// A share of them at once: it takes a look at all. What was never used goes before the rest, as
+/// anybody may claim it; of the rest, what whoever has most of it has: an account may let providers
+/// of its own claim its private models.
+std::vector<Holders::Key> Holders::choose_surplus() const {
   using Rank = std::tuple<bool, std::int64_t, Key>;
-  std::vector<Rank> ranks;
+  const std::size_t count = std::max<std::size_t>(rows_.size() / 64, 1);
+  std::vector<Key> going;
+  std::map<std::string, std::vector<Rank>> used;  // by owner
   for (const auto& [key, row] : rows_) {
-    const bool is_kept = row.holder.is_private && row.holder.used_ms != 0;
-    ranks.emplace_back(is_kept, row.holder.used_ms, key);
+    const Holder& holder = row.holder;
+    if (holder.used_ms != 0) {
+      used[owner_of(holder)].emplace_back(holder.is_private, holder.used_ms, key);
+    } else if (going.size() < count) {
+      going.push_back(key);
+    }
   }
-  const std::size_t count = std::max<std::size_t>(ranks.size() / 64, 1);
-  std::ranges::nth_element(ranks, ranks.begin() + static_cast<std::ptrdiff_t>(count - 1));
-  ranks.resize(count);
+  std::vector<std::vector<Rank>> shares;
+  for (auto& [owner, ranks] : used) {
+    std::ranges::make_heap(ranks, std::ranges::greater());
+    shares.push_back(std::move(ranks));
+  }
+  const auto is_smaller = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  std::ranges::make_heap(shares, is_smaller);
+  while (going.size() < count && !shares.empty() && !shares.front().empty()) {
+    std::ranges::pop_heap(shares, is_smaller);
+    std::vector<Rank>& largest = shares.back();
+    std::ranges::pop_heap(largest, std::ranges::greater());
+    going.push_back(std::get<Key>(largest.back()));
+    largest.pop_back();
+    std::ranges::push_heap(shares, is_smaller);
+  }
+  return going;
+}
+
+Result<void> Holders::make_room() {
+  const std::vector<Key> going = choose_surplus();
   core::Store::Batch batch;
-  for (const Rank& rank : ranks) {
-    batch.push_back({std::string(kHolderSpace), holder_key(std::get<Key>(rank)), std::nullopt});
-  }
+  for (const Key& key : going)
+    batch.push_back({std::string(kHolderSpace), holder_key(key), std::nullopt});
   COMMENSAL_TRY(store_.apply(batch));
-  for (const Rank& rank : ranks) forget(std::get<Key>(rank));
+  for (const Key& key : going) forget(key);
   return {};
 }
 

@@ -39,8 +39,8 @@ struct Holder {
 
 /// Which providers have which models, as far as this gateway has given them, connected or not.
 /// Durable when a call returns, but for when a model was used last. Beyond limits::kHoldersMax
-/// those are forgotten that were used longest ago, public ones and those never used first. Errors:
-/// the store's.
+/// those are forgotten that were never used, then those of the owner of models with most of the
+/// others: public ones first, then those that were used longest ago. Errors: the store's.
 /// Thread-safety: one thread, the store's.
 class Holders {
  public:
@@ -88,6 +88,7 @@ class Holders {
   core::Result<void> put(const Key& key, Row row);
   void keep(const Key& key, Row row);
   void forget(const Key& key);
+  std::vector<Key> choose_surplus() const;
   core::Result<void> make_room();
 
   core::Store& store_;

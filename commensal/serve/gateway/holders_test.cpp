@@ -170,5 +170,34 @@ TEST_F(HoldersTest, StrangersWhoClaimAPrivateFileDoNotPushOutWhoWasGivenIt) {
   EXPECT_NE(holders.find(key_), nullptr);
 }
 
+// The fault: whose models they are did not count. As many keys as one likes may be listed for each
+// of one's private models, and what they claim was newer than what everybody else had.
+TEST_F(HoldersTest, WhoListsManyKeysPushesOutRowsOfItsOwnModelsOnly) {
+  constexpr std::size_t kKeys = 256, kModels = limits::kHoldersMax / kKeys;
+  const Account mallory{"mallory", Role::kConsumer};
+  Holders holders = read();
+  ModelFile file = *hub_->stage(
+      *core::read_file(core::Path(COMMENSAL_SOURCE_DIR) / "models/letters/letters.onnx"));
+  const auto bobs = hub_->push({"bob", Role::kConsumer}, "bob/m", file, {});
+  ASSERT_TRUE(bobs) << bobs.error().message;
+  const Holders::Key open{key_.provider, bobs->content};
+  for (const Holders::Key& key : {key_, open}) ASSERT_TRUE(holders.note(key));
+  PushOptions options{.is_private = true, .allowed_providers = {}};
+  for (std::size_t i = 1; i <= kKeys; ++i) options.allowed_providers.push_back(another(i).provider);
+  for (std::size_t model = 0; model < kModels; ++model) {
+    file.content = core::Digest{1, static_cast<std::uint8_t>(model)};  // nobody reads it
+    const auto pushed = hub_->push(mallory, "mallory/m" + std::to_string(model), file, options);
+    ASSERT_TRUE(pushed) << pushed.error().message;
+    clock_.advance_ms(1);
+    for (const crypto::Address& key : options.allowed_providers)
+      ASSERT_TRUE(holders.claim({key, file.content}));
+  }
+  EXPECT_LT(holders.rows().size(), limits::kHoldersMax) << "some have gone";
+  EXPECT_NE(holders.find(key_), nullptr);
+  EXPECT_NE(holders.find(open), nullptr) << "a public one neither";
+  EXPECT_EQ(holders.find({another(1).provider, core::Digest{1, 0}}), nullptr)
+      << "of hers those go that were used longest ago";
+}
+
 }  // namespace
 }  // namespace commensal::gateway
