@@ -15,6 +15,7 @@ Rollouts::Rollouts(const Dependencies& deps) : deps_(deps), book_(deps_.store) {
 }
 
 Result<void> Rollouts::open() {
+  COMMENSAL_TRY(rollout::drop_strays(deps_.store));
   COMMENSAL_TRY(book_.open());
   COMMENSAL_ASSIGN(const auto steps, deps_.book.select([](const auto& one) {
     return one.receipt.job.traits().is_kept;

@@ -155,7 +155,8 @@ Result<ClientJob::Delivery> ClientJob::check(const receipt::Deliver& message) co
 }
 
 Result<void> ClientJob::keep(const Delivery& delivery) {
-  COMMENSAL_TRY(put(delivery.record));
+  const auto kept = put(delivery.record);
+  if (!kept && kept.error().code != ErrorCode::kNotFound) return kept;
   last_ = delivery.record;
   root_ = delivery.root;
   outputs_.clear();

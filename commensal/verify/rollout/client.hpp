@@ -64,7 +64,8 @@ class ClientJob {
   };
   /// Changes nothing. Errors: as on_deliver(), but not the store's.
   core::Result<Delivery> check(const receipt::Deliver& message) const;
-  /// Precondition: the last check() gave it. Errors: the store's.
+  /// Precondition: the last check() gave it. Of a job that the store has no more nothing is
+  /// written: what is kept beside it is. Errors: the store's.
   core::Result<void> keep(const Delivery& delivery);
 
   const protocol::Job& job() const { return record_.job; }

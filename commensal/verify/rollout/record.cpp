@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <commensal/verify/rollout/record.hpp>
+#include <set>
 
 namespace commensal::rollout {
 namespace {
@@ -25,6 +26,10 @@ core::Bytes number_bytes(std::uint64_t number) {
   Writer writer;
   writer.u64(number);
   return std::move(writer).take();
+}
+
+tl::unexpected<core::Error> unknown_rollout(const core::Digest& job_id) {
+  return fail(ErrorCode::kNotFound, "unknown rollout {}", core::to_hex(job_id));
 }
 
 /// Keys of "rollout.age" begin with the newest.
@@ -66,6 +71,25 @@ Result<std::vector<core::Digest>> rollouts_by_age(core::Store& store) {
   return rollouts;
 }
 
+Result<void> drop_strays(core::Store& store) {
+  COMMENSAL_ASSIGN(const std::vector<core::Digest> rollouts, rollouts_by_age(store));
+  const std::set<core::Digest> known(rollouts.begin(), rollouts.end());
+  std::vector<core::Digest> strays;
+  COMMENSAL_TRY(store.scan(kLast, {}, [&](core::ByteView key, core::ByteView) {
+    core::Digest job{};
+    if (key.size() != job.size()) return true;
+    std::copy(key.begin(), key.end(), job.begin());
+    if (!known.contains(job)) strays.push_back(job);
+    return true;
+  }));
+  for (const core::Digest& job : strays) {
+    JobRows rows(store, job);
+    COMMENSAL_ASSIGN(const bool is_there, rows.is_there());
+    if (!is_there) COMMENSAL_TRY(rows.erase({}));
+  }
+  return {};
+}
+
 Result<void> JobRows::put(const JobRecord& record) {
   const core::Bytes id(job_id_.begin(), job_id_.end());
   COMMENSAL_ASSIGN(const std::uint64_t newest, newest_number(store_));
@@ -102,6 +126,10 @@ Result<void> JobRows::erase(core::Store::Batch more) {
 Result<void> JobRows::put(const StepRecord& record) {
   const std::uint64_t step = record.step.index();
   COMMENSAL_ASSIGN(Last last, read_last());
+  if (last.job == 0) {  // an older version's, or none: nothing would ever take its steps away
+    COMMENSAL_ASSIGN(const bool is_known, is_there());
+    if (!is_known) return unknown_rollout(job_id_);
+  }
   COMMENSAL_ASSIGN(core::Bytes bytes, protocol::encode_stored(record));
   if (step != last.step) last.before += last.bytes;
   last.step = step;
@@ -125,7 +153,7 @@ Result<bool> JobRows::is_there() {
 
 Result<JobRecord> JobRows::rollout() {
   COMMENSAL_ASSIGN(const auto row, store_.get(kJobs, job_id_));
-  if (!row) return fail(ErrorCode::kNotFound, "unknown rollout {}", core::to_hex(job_id_));
+  if (!row) return unknown_rollout(job_id_);
   return protocol::decode_stored<JobRecord>(*row);
 }
 

@@ -54,6 +54,9 @@ core::Result<receipt::Opening> opening_of(core::Store& store, const core::Digest
 
 /// The rollouts that a store holds, the oldest first. Errors: the store's, kDataLoss.
 core::Result<std::vector<core::Digest>> rollouts_by_age(core::Store& store);
+/// Drops the steps whose rollout is not there, which nothing else would find. It looks at a small
+/// row of each rollout: for a start. Errors: the store's, kDataLoss.
+core::Result<void> drop_strays(core::Store& store);
 
 /// "rollout.job": J -> JobRecord; "rollout.step": J | i -> StepRecord; "rollout.last": J -> i and
 /// how many bytes its records have; "rollout.age": ~n -> J and "rollout.number": J -> n, rollouts
@@ -64,7 +67,7 @@ class JobRows {
   JobRows(core::Store& store, const core::Digest& job_id) : store_(store), job_id_(job_id) {}
 
   core::Result<void> put(const JobRecord& record);
-  /// Durable when it returns.
+  /// Durable when it returns. Error: kNotFound (the rollout is not there; nothing is written).
   core::Result<void> put(const StepRecord& record);
   /// Whether the rollout is in the store.
   core::Result<bool> is_there();

@@ -101,6 +101,34 @@ TEST_F(Retained, OfAStepThatIsWrittenAgainTheLastCounts) {
   EXPECT_EQ(*rows.last(), 2u);
 }
 
+// The fault: a step that came after its rollout had gone was written, and nothing listed it.
+TEST_F(Retained, AStepWhoseRolloutHasGoneIsNotWritten) {
+  store::MemoryStore store;
+  const core::Digest id = keep(store, 0, 2);
+  const std::size_t empty = store::MemoryStore().bytes();
+  ASSERT_TRUE(make_room(store, 1, all_but({}, 1)));
+  StepRecord late;
+  late.step = receipt::Step(record_.job, 3);
+  EXPECT_EQ(JobRows(store, id).put(late).error().code, core::ErrorCode::kNotFound);
+  EXPECT_EQ(store.bytes(), empty);
+}
+
+TEST_F(Retained, StepsWithoutTheirRolloutAreSwept) {
+  store::MemoryStore store;
+  const core::Digest kept = keep(store, 0, 2);
+  const std::size_t before = store.bytes();
+  const core::Digest stray = keep(store, 1, 5'000);
+  const core::Bytes key(stray.begin(), stray.end());
+  const core::Bytes second = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfd};
+  ASSERT_TRUE(store.apply({{"rollout.job", key, std::nullopt},
+                           {"rollout.number", key, std::nullopt},
+                           {"rollout.age", second, std::nullopt}}));
+  ASSERT_EQ(*rollouts_by_age(store), (std::vector{kept}));
+  ASSERT_TRUE(drop_strays(store));
+  EXPECT_EQ(store.bytes(), before);
+  EXPECT_TRUE(JobRows(store, kept).step(2));
+}
+
 TEST(KeptBytesOfRollouts, AreCountedByOwner) {
   KeptBytes kept;
   const core::Digest a{1}, b{2};
