@@ -121,5 +121,25 @@ TEST_F(MoneyRolloutRoom, WhatIsCancelledKeepsAndPaysWhatWasMade) {
   EXPECT_EQ(rollouts.cancel(core::Digest{}).error().code, core::ErrorCode::kNotFound);
 }
 
+// The fault: the oldest made room, whoever's.
+TEST_F(MoneyRolloutRoom, WhoKeepsMostRolloutsMakesRoomForTheNext) {
+  rollouts_kept_max_ = 3;
+  auto market = open(69, 0.3);
+  prepare_letters(*market);
+  add(*market, "a");
+  gateway::Gateway& live = market->gateway();
+  ASSERT_TRUE(
+      live.deposit(live.account_address("other"), terms_.consumer_deposit, reference("other")));
+  gateway::RolloutRequest others = letters(3, {}, 0);
+  others.account.name = "other";
+  const core::Digest kept = drive(*market, others).entry.id;
+  std::vector<core::Digest> made;
+  for (const char* const key : {"1", "2", "3", "4"}) made.push_back(run(*market, key, 3).entry.id);
+  EXPECT_TRUE(live.rollouts().status(kept));
+  EXPECT_FALSE(live.rollouts().status(made[0]));
+  EXPECT_FALSE(live.rollouts().status(made[1]));
+  EXPECT_TRUE(live.rollouts().status(made[3]));
+}
+
 }  // namespace
 }  // namespace commensal::sim

@@ -22,11 +22,13 @@ bool is_accused(const ledger::State& state, const core::Digest& job) {
 }  // namespace
 
 /// What is over goes with its steps' receipts, unless a ticket, an audit or a case of it is
-/// undecided.
+/// undecided. Of all, those of who keeps most: nobody's rollouts push out others' while it has more
+/// than they.
 Result<void> Rollouts::make_room(std::size_t more, std::uint64_t bytes_less,
                                  const std::string& account) {
   std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
   rollout::Retention retention{.kept_max = deps_.bounds.kept_max, .bytes_less = bytes_less};
+  if (account.empty()) retention.owners = &kept_bytes_;
   retention.may_go = [&](const core::Digest& job) {
     const RolloutEntry* const entry = book_.of_job(job);
     if (!account.empty() && (entry == nullptr || entry->account != account)) return false;

@@ -101,6 +101,33 @@ TEST_F(Retained, OfAStepThatIsWrittenAgainTheLastCounts) {
   EXPECT_EQ(*rows.last(), 2u);
 }
 
+// The fault: the oldest went, whoever's: who kept much pushed out what everybody else had.
+TEST_F(Retained, WhoKeepsMostGivesWayFirst) {
+  store::MemoryStore store;
+  KeptBytes owners;
+  std::vector<core::Digest> ids;
+  const auto add = [&](const std::string& owner, std::uint64_t steps) {
+    ids.push_back(keep(store, ids.size(), steps));
+    owners.note(ids.back(), owner, JobRows(store, ids.back()).bytes()->all);
+  };
+  add("alice", 3), add("bob", 1), add("bob", 1), add("bob", 1), add("mallory", 9);
+  add("mallory", 9);
+  Retention by_bytes = all_but({}, 9);
+  by_bytes.owners = &owners;
+  by_bytes.bytes_less = 1;
+  EXPECT_EQ(gone(store, 0, by_bytes), (std::vector{ids[4]}));
+  owners.forget(ids[4]);
+  Retention by_count = all_but({ids[1]}, 4);
+  by_count.owners = &owners;
+  EXPECT_EQ(gone(store, 1, by_count), (std::vector{ids[2]})) << "of as many the oldest's";
+  owners.forget(ids[2]);
+  by_bytes = all_but({ids[5]}, 9);
+  by_bytes.owners = &owners;
+  by_bytes.bytes_less = owners.of("alice") + 1;
+  EXPECT_EQ(gone(store, 0, by_bytes), (std::vector{ids[0], ids[1]})) << "what it needs stays";
+  EXPECT_EQ(*rollouts_by_age(store), (std::vector{ids[3], ids[5]}));
+}
+
 // The fault: a step that came after its rollout had gone was written, and nothing listed it.
 TEST_F(Retained, AStepWhoseRolloutHasGoneIsNotWritten) {
   store::MemoryStore store;
@@ -137,6 +164,8 @@ TEST(KeptBytesOfRollouts, AreCountedByOwner) {
   kept.note(a, "alice", 30);
   EXPECT_EQ(kept.of("alice"), 30u);
   EXPECT_EQ(kept.all(), 35u);
+  EXPECT_EQ(kept.owner_of(a), "alice");
+  EXPECT_EQ(kept.owner_of(core::Digest{3}), "");
   kept.forget(a);
   kept.forget(a);
   EXPECT_EQ(kept.of("alice"), 0u);
