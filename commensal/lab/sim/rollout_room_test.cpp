@@ -27,6 +27,26 @@ class MoneyRolloutRoom : public MoneyRollouts {
     market.rest_ms(60'000);  // all tickets are decided
     return status;
   }
+  /// A rollout whose first step is signed for, and on its way for a while yet.
+  core::Digest begin_first_step(Market& market, std::uint64_t steps) {
+    prepare_letters(market);
+    market.set_delay_ms(50);
+    add(market, "a");
+    market.rest_ms(2'000);
+    bool is_signed = false;
+    market.overhear([&](std::size_t, const rpc::ToProvider& word) {
+      is_signed = is_signed || std::holds_alternative<rpc::Countersign>(word);
+    });
+    const auto made = market.gateway().rollouts().create(letters(steps, {}, 0));
+    EXPECT_TRUE(made) << made.error().message;
+    for (int ms = 0; ms < 10'000 && !is_signed; ++ms) market.rest_ms(1);
+    market.overhear(nullptr);
+    EXPECT_TRUE(is_signed);
+    const RolloutStatus now = *market.gateway().rollouts().status(made->entry.id);
+    EXPECT_EQ(now.entry.steps_done, 0u);
+    EXPECT_EQ(now.entry.state, RolloutState::kRunning);
+    return made->entry.id;
+  }
 };
 
 // The fault: of rollouts their number was bounded, so that free credit filled the disk.
@@ -119,6 +139,59 @@ TEST_F(MoneyRolloutRoom, WhatIsCancelledKeepsAndPaysWhatWasMade) {
   EXPECT_EQ(market->gateway().providers()[0].queued, 0u);
   check(*market, providers);
   EXPECT_EQ(rollouts.cancel(core::Digest{}).error().code, core::ErrorCode::kNotFound);
+}
+
+// The fault: with its rollout the price of the step was free again, to be spent elsewhere before it
+// was delivered: nobody paid it, and no record of it was kept.
+TEST_F(MoneyRolloutRoom, OfOneThatIsCancelledTheStepThatIsSignedForStaysPaidFor) {
+  auto market = open(66, 0.3, [](Terms& terms) {
+    terms.consumer_deposit = *terms.gateway.price.times(Amount(3));
+  });
+  const core::Digest id = begin_first_step(*market, 3);
+  gateway::Gateway& live = market->gateway();
+  ASSERT_EQ(live.rollouts().cancel(id)->entry.state, RolloutState::kCancelled);
+  const auto refused = live.withdraw("consumer", terms_.consumer_deposit);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, core::ErrorCode::kFailedPrecondition);
+  EXPECT_TRUE(live.withdraw("consumer", *terms_.gateway.price.times(Amount(2))));
+  market->rest_ms(60'000);
+  EXPECT_EQ(live.rollouts().status(id)->entry.steps_done, 1u);
+  EXPECT_TRUE(live.rollouts().step(id, 1));
+  EXPECT_EQ(live.receipts().select([](const auto&) { return true; })->size(), 1u);
+  const crypto::Address consumer = live.account_address("consumer");
+  EXPECT_EQ(balance(*market, consumer, AccountKind::kAvailable), Amount());
+  ASSERT_TRUE(live.deposit(consumer, terms_.gateway.price, reference("more")));
+  EXPECT_TRUE(live.withdraw("consumer", terms_.gateway.price)) << "nothing is set aside any more";
+}
+
+TEST_F(MoneyRolloutRoom, OfOneThatIsCancelledTheStepThatIsLostIsPaidForNoLonger) {
+  auto market = open(67, 0.3);
+  const core::Digest id = begin_first_step(*market, 3);
+  gateway::Gateway& live = market->gateway();
+  ASSERT_TRUE(live.rollouts().cancel(id));
+  EXPECT_FALSE(live.withdraw("consumer", terms_.consumer_deposit));
+  market->kill_provider(0);
+  market->rest_ms(1'000);
+  EXPECT_TRUE(live.withdraw("consumer", terms_.consumer_deposit));
+  EXPECT_EQ(live.rollouts().status(id)->entry.steps_done, 0u);
+}
+
+// The fault: it went while its step was on its way, which was then written where nothing listed it.
+TEST_F(MoneyRolloutRoom, OneThatIsCancelledMakesNoRoomBeforeItsLastStepIsThere) {
+  rollouts_kept_max_ = 1;
+  auto market = open(68, 0);  // without tickets, which hold it too until they are decided
+  const core::Digest id = begin_first_step(*market, 3);
+  gateway::Rollouts& rollouts = market->gateway().rollouts();
+  ASSERT_TRUE(rollouts.cancel(id));
+  gateway::RolloutRequest next = letters(3, {}, 0);
+  next.key = "next";
+  const auto refused = rollouts.create(next);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, core::ErrorCode::kResourceExhausted) << refused.error().message;
+  market->rest_ms(60'000);
+  EXPECT_TRUE(rollouts.step(id, 1));
+  EXPECT_EQ(drive(*market, next).entry.state, RolloutState::kFinished);
+  EXPECT_FALSE(rollouts.status(id));
 }
 
 // The fault: the oldest made room, whoever's.

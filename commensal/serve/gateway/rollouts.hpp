@@ -122,7 +122,7 @@ class Rollouts {
     std::uint64_t delivered = 0;      // steps, in this life of the gateway
     bool is_missed = false;           // its provider went away; nothing was delivered since
     std::uint64_t turns = 0;          // so far: what was planned for later counts in its own only
-    std::uint64_t reserved = 0;       // steps that are not paid yet (Till)
+    std::uint64_t reserved = 0;       // steps that are not kept yet (Till)
     std::string hindrance;            // why it waits, though its provider is there
     std::set<crypto::Address> tried;  // would not begin it
   };
@@ -140,6 +140,7 @@ class Rollouts {
   core::Result<void> fit(const std::string& account, std::uint64_t more);
   core::Result<void> fit_next_state(const Live& live);
   void note_bytes(const RolloutEntry& entry);
+  void settle(const core::Digest& job, const std::string& account);
   void keep_late(const event::StepKept& kept);
   core::Result<crypto::Address> choose_provider(const ModelVersion& model,
                                                 const std::string& privacy_class,
@@ -193,6 +194,7 @@ class Rollouts {
   std::map<core::Digest, StepAudits> audits_;  // by job
   rollout::KeptBytes kept_bytes_;              // of jobs, by account
   std::map<core::Digest, LivePtr> live_;
+  std::set<core::Digest> outlived_;  // jobs that are over with a step on its way, which is reserved
   FairQueue<core::Digest> line_;
   std::map<crypto::Address, std::uint64_t> drawn_;            // audits open, by provider
   std::map<crypto::Address, std::deque<core::Digest>> held_;  // rollouts, by provider

@@ -22,8 +22,8 @@ bool is_accused(const ledger::State& state, const core::Digest& job) {
 }  // namespace
 
 /// What is over goes with its steps' receipts, unless a ticket, an audit or a case of it is
-/// undecided. Of all, those of who keeps most: nobody's rollouts push out others' while it has more
-/// than they.
+/// undecided, or a step of it is on its way. Of all, those of who keeps most: nobody's rollouts
+/// push out others' while it has more than they.
 Result<void> Rollouts::make_room(std::size_t more, std::uint64_t bytes_less,
                                  const std::string& account) {
   std::optional<std::set<core::Digest>> undecided;  // looked for at the bound only
@@ -33,8 +33,8 @@ Result<void> Rollouts::make_room(std::size_t more, std::uint64_t bytes_less,
     const RolloutEntry* const entry = book_.of_job(job);
     if (!account.empty() && (entry == nullptr || entry->account != account)) return false;
     if (!undecided) undecided = ticket::undecided_jobs(deps_.lottery.tickets());
-    return of_job(job) == nullptr && audits(job).open.empty() && !undecided->contains(job) &&
-           !is_accused(deps_.bank.state(), job);
+    return of_job(job) == nullptr && !outlived_.contains(job) && audits(job).open.empty() &&
+           !undecided->contains(job) && !is_accused(deps_.bank.state(), job);
   };
   retention.forget = [&](const core::Digest& job) -> Result<core::Store::Batch> {
     COMMENSAL_TRY(deps_.book.drop_steps(job));

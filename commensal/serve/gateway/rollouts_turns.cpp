@@ -224,7 +224,7 @@ void Rollouts::again(Live& live, const core::Error& why) {
 
 void Rollouts::on_lost(const event::StepLost& lost) {
   const LivePtr live = of_job(lost.work->id());
-  if (!live) return;
+  if (!live) return settle(lost.work->id(), lost.work->account);
   ended(*live);
   Roster::Peer* const peer = deps_.roster.by_address(live->entry.provider);
   switch (lost.loss) {
@@ -278,27 +278,19 @@ Result<void> Rollouts::move(Live& live) {
 }
 
 void Rollouts::on_made(const event::StepMade& made) {
-  // One that is closed has released this step too, which is to be paid all the same.
-  if (const LivePtr live = of_job(made.work->id())) {
-    --live->reserved;
-  } else {
-    deps_.till.reserve_again(made.work->account, 1);
-  }
   if (Roster::Peer* const peer = deps_.roster.at(made.trip.stream)) peer->health.on_answer(1);
 }
 
 void Rollouts::on_kept(const event::StepKept& kept) {
   const LivePtr live = of_job(kept.work->id());
   if (!live) {
-    if (!kept.record) deps_.till.release(kept.work->account, 1);
-    if (kept.record) keep_late(kept);
-    return;
+    if (!kept.record) return settle(kept.work->id(), kept.work->account);
+    outlived_.erase(kept.work->id());  // the till has taken what was reserved
+    return keep_late(kept);
   }
   ended(*live);
-  if (!kept.record) {
-    ++live->reserved;
-    return again(*live, kept.record.error());
-  }
+  if (!kept.record) return again(*live, kept.record.error());
+  --live->reserved;
   ++live->delivered;
   note_progress(*live, live->work->client);
   live->is_missed = false;
@@ -309,7 +301,12 @@ void Rollouts::on_kept(const event::StepKept& kept) {
   wake(live->entry.id);
 }
 
-/// What was committed to when its rollout was cancelled.
+/// A step that has outlived its rollout came to nothing.
+void Rollouts::settle(const core::Digest& job, const std::string& account) {
+  if (outlived_.erase(job) > 0) deps_.till.release(account, 1);
+}
+
+/// What was committed to when its rollout was cancelled, or was being written when it ended.
 void Rollouts::keep_late(const event::StepKept& kept) {
   const RolloutEntry* const known = book_.of_job(kept.work->id());
   if (known == nullptr) return;
@@ -331,12 +328,19 @@ void Rollouts::close(RolloutEntry entry) {
   }
   deps_.events.report(book_.put(entry));
   // Who cancels pays for what is computed already.
-  if (entry.state != RolloutState::kCancelled || !deps_.steps.is_committed(entry.job))
-    deps_.steps.withdraw(entry.job);
+  const bool is_due =
+      entry.state == RolloutState::kCancelled && deps_.steps.is_committed(entry.job);
+  const bool is_withdrawn = !is_due && deps_.steps.withdraw(entry.job);
   if (live != live_.end()) {
-    deps_.till.release(entry.account, live->second->reserved);
+    // What else is on its way is kept or lost yet: until then its price stays set aside, and its
+    // rows have a rollout.
+    const bool is_coming = live->second->is_asked && !is_withdrawn;
+    if (is_coming) outlived_.insert(entry.job);
+    deps_.till.release(entry.account, live->second->reserved - (is_coming ? 1 : 0));
     ended(*live->second);
     live_.erase(live);
+  } else if (is_withdrawn) {
+    settle(entry.job, entry.account);
   }
   wake(entry.id);
 }

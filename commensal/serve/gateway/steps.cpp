@@ -132,10 +132,11 @@ std::optional<Steps::StreamId> Steps::end_patience(const core::Digest& job) {
   return peer->stream_id;
 }
 
-void Steps::withdraw(const core::Digest& job) {
-  if (!running_.contains(job)) return;
+bool Steps::withdraw(const core::Digest& job) {
+  if (!running_.contains(job)) return false;
   Roster::Peer* const peer = deps_.roster.at(take(job).trip.stream);
   if (peer != nullptr) peer->stream->send(rpc::Withdraw{{job}});
+  return true;
 }
 
 void Steps::disown(const core::Digest& job) {

@@ -48,8 +48,8 @@ class Steps {
   std::size_t awaited() const { return awaited_; }
   /// A pause of its provider excuses the job no longer. Its stream, if that one pauses now.
   std::optional<StreamId> end_patience(const core::Digest& job);
-  /// Nobody waits for it any longer, and no event tells of it, if it is at hand.
-  void withdraw(const core::Digest& job);
+  /// Nobody waits for it any longer, and no event tells of it, if it is at hand: whether it was.
+  bool withdraw(const core::Digest& job);
   /// A job at hand goes to its end and has its receipt, but nobody waits for it or pays for it.
   void disown(const core::Digest& job);
 
