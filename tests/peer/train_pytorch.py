@@ -3,8 +3,11 @@
 """Steps of training in PyTorch, for `commensal-lab bench train`: one JSON object a line.
 
   {"do": "load", "network": "gpt" or "resnet18", "model": ONNX, "batch": BYTES, "rows": N,
-   "rate": R, "threads": N}           -> {"parameters": N}
-  {"do": "run", "count": N}           -> {"seconds": [...], "cpu_seconds": [...], "losses": [...]}
+   "rate": R}                         -> {"parameters": N}
+  {"do": "run", "count": N}           -> {"seconds": [...], "cpu_seconds": [...], "losses": [...],
+                                          "tasks": N}
+
+All on one thread: `tasks`, of this process after the steps, says whether it was.
 
 The network is written as PyTorch's users write it; its first weights are those of the ONNX file.
 Every step trains on the same batch: forward, backward, clipping at 1, AdamW. BatchNormalization
@@ -13,8 +16,12 @@ Needs Debian's python3-torch, libopenblas0-pthread and python3-onnx.
 """
 import json
 import math
+import os
 import sys
 import time
+
+# Before it is loaded: torch.set_num_threads does not reach it, and its idle threads spin.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 import onnx
@@ -119,7 +126,7 @@ class Resnet18(nn.Module):
 
 class Training:
     def __init__(self, asked):
-        torch.set_num_threads(asked["threads"])
+        torch.set_num_threads(1)
         model = onnx.load(asked["model"])
         weights = {one.name: torch.from_numpy(numpy_helper.to_array(one).copy())
                    for one in model.graph.initializer}
@@ -153,6 +160,7 @@ class Training:
             made["losses"].append(self.step())
             made["seconds"].append(time.perf_counter() - wall)
             made["cpu_seconds"].append(time.process_time() - cpu)
+        made["tasks"] = len(os.listdir("/proc/self/task"))
         return made
 
 

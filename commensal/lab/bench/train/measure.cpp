@@ -136,8 +136,7 @@ class Theirs {
                                              {"model", subject.model.string()},
                                              {"batch", batch.string()},
                                              {"rows", subject.rows},
-                                             {"rate", subject.rate},
-                                             {"threads", 1}}));
+                                             {"rate", subject.rate}}));
     return answer.value("parameters", std::int64_t{0});
   }
   Result<Steps> run(int count) {
@@ -151,6 +150,11 @@ class Theirs {
       if (std::ssize(*into) != count)
         return fail(ErrorCode::kInternal, "PyTorch's answer lacks {} '{}'", count, key);
     }
+    // Whatever they wait for costs processor time too.
+    if (const auto tasks = answer.value("tasks", 0); tasks != 1)
+      return fail(ErrorCode::kFailedPrecondition,
+                  "PyTorch's process has {} threads after a step: expected one, as ours has",
+                  tasks);
     return made;
   }
 
