@@ -16,7 +16,8 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from seed_files import ROOT, SEEDS, put
-from wire_seeds import api_seeds, grpc_seeds, http_seeds, stream_seeds, worker_seeds
+from wire_seeds import (api_seeds, grpc_seeds, http_seeds, incoming_seeds, stream_seeds,
+                        worker_seeds)
 
 
 def info(name, shape, kind=TensorProto.FLOAT):
@@ -387,6 +388,6 @@ def card_seeds():
 
 for make in (onnx_seeds, gradient_seeds, array_seeds, picture_seeds, noun_seeds, rollout_seeds,
              ticket_seeds, market_seeds, keystore_seeds, ledger_seeds, stream_seeds, http_seeds,
-             grpc_seeds, api_seeds, graph_seeds, dispute_seeds, probe_seeds, worker_seeds,
-             card_seeds):
+             grpc_seeds, incoming_seeds, api_seeds, graph_seeds, dispute_seeds, probe_seeds,
+             worker_seeds, card_seeds):
     make()

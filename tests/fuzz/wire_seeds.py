@@ -89,6 +89,22 @@ def grpc_seeds():
     put("grpc", "deflate", b"\1" + zlib.compress(raw["bytes"]))
 
 
+def incoming_seeds():
+    """Where it is cut, then a call's messages: whether compressed, how long, what."""
+    def message(content, flag=0):
+        return struct.pack(">BI", flag, len(content)) + content
+
+    def put_cut(name, wire, cuts=b"\2\0\5"):
+        put("incoming", name, bytes([len(cuts)]) + cuts + wire)
+
+    put_cut("messages", message(b"one") + message(b"") + message(b"three", 1))
+    put_cut("long", message(bytes(range(256)) * 2) + message(b"x"), b"\xff\3")
+    put_cut("unfinished", message(b"one") + message(b"four")[:-1])
+    put_cut("head", message(b"one") + b"\0\0\0")
+    put_cut("large", message(b"one") + b"\0\x7f\xff\xff\xff" + b"more")
+    put_cut("neither", message(b"one") + b"\2\0\0\0\0", b"")
+
+
 def api_seeds():
     def requests(*asked):
         made = b""
