@@ -273,7 +273,8 @@ class Cancels final : public Insiders {
   static constexpr std::size_t kConnections = 8, kCalls = 100;
 };
 
-/// A megabyte that becomes a gigabyte.
+/// Messages that become a thousand times as large: mostly 64 KiB of them, whose refusals are seen,
+/// one of eight a megabyte, which takes seconds and much memory.
 class Bombs final : public Insiders {
  public:
   Bombs(const Target& target, core::Rng&)
@@ -281,15 +282,16 @@ class Bombs final : public Insiders {
 
  protected:
   void go_on(Asking& talk) override {
-    while (talk.calls.size() < kCalls) ask(talk, path_of("ModelInfer"), lines_, bomb_);
+    while (talk.calls.size() < kCalls)
+      ask(talk, path_of("ModelInfer"), lines_, ++asked_ % 8 == 0 ? large_ : small_);
     send_all(talk);
   }
 
  private:
   static constexpr std::size_t kConnections = 8, kCalls = 4;
 
-  /// The same megabyte of nothing a thousand times, each deflated apart, which ends on a byte.
-  static std::string make_bomb() {
+  /// The same megabyte of nothing so often, each deflated apart, which ends on a byte.
+  static std::string make_bomb(int mib) {
     std::string plain(1 << 20, '\0'), piece(1 << 14, '\0');
     z_stream stream{};
     deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
@@ -301,12 +303,13 @@ class Bombs final : public Insiders {
     piece.resize(stream.total_out);
     deflateEnd(&stream);
     std::string bomb("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
-    for (int i = 0; i < 1'000; ++i) bomb += piece;
+    for (int i = 0; i < mib; ++i) bomb += piece;
     bomb.append("\x03\0", 2).append(8, '\0');  // its sum is wrong, which is seen at the end
     return "\x01" + http2::number(4, bomb.size()) + bomb;
   }
   const std::string lines_;
-  const std::string bomb_ = make_bomb();
+  const std::string small_ = make_bomb(64), large_ = make_bomb(1'000);
+  std::size_t asked_ = 0;
 };
 
 /// Streams on which requests never end. Counts messages that come back.
