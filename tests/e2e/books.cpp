@@ -53,6 +53,36 @@ Counts tickets_in(core::Store& store, bool (*is_meant)(ticket::State)) {
 
 }  // namespace
 
+Losers losers_in(core::Store& store) {
+  const core::SystemClock clock;
+  ticket::TicketBook book(store, clock);
+  EXPECT_TRUE(book.open());
+  Losers losers;
+  for (const ticket::Record& record : book.in(ticket::State::kLost)) {
+    losers.tickets.insert(
+        {core::to_hex(protocol::receipt_id(record.body)), {record.beacon, record.body.round}});
+  }
+  losers.dropped = book.totals().lost - book.count(ticket::State::kLost);
+  return losers;
+}
+
+Dropped::Dropped(const Losers& kept, const Losers& theirs)
+    : theirs_(theirs), left_(kept.dropped), untold_(theirs.dropped) {
+  for (const auto& [receipt, at] : kept.tickets) {
+    const auto [oldest, is_new] = oldest_.emplace(at.beacon, at.round);
+    oldest->second = std::min(oldest->second, at.round);
+  }
+}
+
+bool Dropped::may(const std::string& receipt) {
+  if (left_ == 0) return false;
+  --left_;
+  const auto found = theirs_.tickets.find(receipt);
+  if (found == theirs_.tickets.end()) return untold_ > 0 && untold_-- > 0;
+  const auto oldest = oldest_.find(found->second.beacon);
+  return oldest == oldest_.end() || found->second.round <= oldest->second;
+}
+
 Kept expect_receipts(client::Client& client, const Acknowledged& acknowledged) {
   Kept made;
   std::set<std::string> all;
@@ -79,20 +109,21 @@ Kept expect_receipts(client::Client& client, const Acknowledged& acknowledged) {
 }
 
 void expect_books(core::Store& store, const Acknowledged& acknowledged, const Kept& kept,
-                  std::uint64_t issued) {
+                  const Losers& theirs) {
   const Counts charges = charges_in(store);
   const Counts tickets = tickets_in(store, [](ticket::State) { return true; });
   for (const Counts* const counts : {&charges, &tickets}) {
     for (const auto& [receipt, count] : *counts) EXPECT_EQ(count, 1U) << receipt;
   }
-  // Of a full book the oldest that have lost are dropped.
-  std::uint64_t dropped = issued > limits::kTicketsMax / 2 ? issued - tickets.size() : 0;
+  const Losers losers = losers_in(store);
+  if (losers.dropped > 0) {
+    EXPECT_GE(tickets.size(), limits::kTicketsMax / 2) << losers.dropped << " were dropped";
+  }
+  Dropped dropped(losers, theirs);
   for (const auto& [account, receipts] : acknowledged) {
     for (const std::string& receipt : receipts) {
       EXPECT_EQ(count_of(charges, receipt), 1U) << "charges of " << receipt << " to " << account;
-      const bool is_dropped = count_of(tickets, receipt) == 0 && dropped > 0;
-      if (is_dropped) --dropped;
-      EXPECT_TRUE(is_dropped || count_of(tickets, receipt) == 1U)
+      EXPECT_TRUE(count_of(tickets, receipt) == 1U || dropped.may(receipt))
           << "tickets of " << receipt << " of " << account;
     }
   }

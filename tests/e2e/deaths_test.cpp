@@ -179,12 +179,12 @@ class Deaths : public PaidSystem {
   }
   std::vector<Held> suffer(Pace& pace);
   std::uint64_t paid_by_the_providers_books();
+  Losers losers_of_the_providers();
   void expect_tickets(const Kept& kept, std::uint64_t answers);
   void expect_store(const Acknowledged& acknowledged, const Kept& kept);
 
   const core::SystemClock clock_{};
   std::array<std::unique_ptr<Process>, kProviders> providers_;
-  std::uint64_t issued_ = 0;  // tickets
 };
 
 /// Returns what the gateway held, each second.
@@ -209,6 +209,17 @@ std::uint64_t Deaths::paid_by_the_providers_books() {
     paid += std::stoull(book.at("ever").at("value_paid").get<std::string>());
   }
   return paid;
+}
+
+Losers Deaths::losers_of_the_providers() {
+  Losers all;
+  for (int i = 0; i < kProviders; ++i) {
+    const core::Path folder = folder_.at(fmt::format("provider{}", i));
+    const auto store = store::open_sqlite_store(folder / "state.sqlite");
+    EXPECT_TRUE(store) << folder;
+    if (store) all.join(losers_in(**store));
+  }
+  return all;
 }
 
 /// Each answer that was delivered has its ticket, drawn and, where it has won, paid, as both sides'
@@ -245,7 +256,6 @@ void Deaths::expect_tickets(const Kept& kept, std::uint64_t answers) {
   // Nothing that was delivered: not countersigned when its provider died, or never opened.
   for (const std::string& one : receipts_in(**store, ticket::State::kVoid))
     EXPECT_FALSE(kept.contains(one)) << one;
-  issued_ = issued;
 }
 
 void Deaths::expect_store(const Acknowledged& acknowledged, const Kept& kept) {
@@ -253,7 +263,7 @@ void Deaths::expect_store(const Acknowledged& acknowledged, const Kept& kept) {
   EXPECT_EQ(gateway_->wait(), 0);
   const auto store = store::open_sqlite_store(core::Path(folder_.at("gateway")) / "state.sqlite");
   ASSERT_TRUE(store) << store.error().message;
-  expect_books(**store, acknowledged, kept, issued_);
+  expect_books(**store, acknowledged, kept, losers_of_the_providers());
 }
 
 /// Of the first third, the last third, and all of it.
