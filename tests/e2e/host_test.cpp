@@ -186,7 +186,9 @@ TEST_F(BesideAHost, AProviderShowsAHostWhereItsOwnerLetsIt) {
   EXPECT_GT(shown("reference").get<double>(), 1e8);
   EXPECT_EQ(shown("income_per_hour"), 5);
   EXPECT_NE(shown("unit"), "");
-  EXPECT_THAT(ask({"providers"}, token_file_), HasSubstr("where it earns 5 an hour"));
+  const std::string said = ask({"providers"}, token_file_);
+  EXPECT_THAT(said, HasSubstr("beside a host, as it says: ")) << said;
+  EXPECT_THAT(said, HasSubstr("where it earns 5 an hour")) << said;
   open->kill();
   wait_until_paused("open", "gone");
   const std::string list = ask({"providers"}, token_file_);

@@ -13,7 +13,7 @@ struct ProvidersArguments {
   bool json = false;
 };
 
-/// A host that its provider shows, or "".
+/// A host that its provider shows, which nobody checks, or "".
 std::string host_line(const Json& host) {
   if (!host.is_object()) return "";
   const auto figure = [&](const char* key, const std::string& of, const char* unknown) {
@@ -23,7 +23,8 @@ std::string host_line(const Json& host) {
   };
   const std::string unit = fmt::format(" {}/s", text_in(host, "unit"));
   const std::string income = figure("income_per_hour", " an hour", "");
-  return fmt::format("  beside a host: {}, alone {}{}{}\n", figure("rate", unit, "no signal"),
+  return fmt::format("  beside a host, as it says: {}, alone {}{}{}\n",
+                     figure("rate", unit, "no signal"),
                      figure("reference", unit, "not measured yet"),
                      income.empty() ? "" : ", where it earns ", income);
 }

@@ -84,7 +84,7 @@ export function Provider({ of, name, looks, ticketValue }) {
       <div class="charts">
         {host && (
           <Chart
-            title={`host, ${host.unit} a second`}
+            title={`host, as it says, ${host.unit} a second`}
             at={at}
             lines={[
               { label: "now", values: ofHost((one) => one.rate) },
@@ -100,7 +100,12 @@ export function Provider({ of, name, looks, ticketValue }) {
           shows
         />
         {ticketValue !== undefined && (
-          <Chart title="incomes an hour" at={at} lines={incomes} shows />
+          <Chart
+            title={`incomes an hour${incomes.length > 1 ? ", the host's as it says" : ""}`}
+            at={at}
+            lines={incomes}
+            shows
+          />
         )}
       </div>
       <Ledger address={address} />

@@ -62,14 +62,14 @@ test("the host's rate beside its reference, the guest's, and both incomes", asyn
   await until(async () => (await figures(page, "host, ")).alone > 0);
   const { host } = (await system.call("GET", "/v1/providers", system.alice)).json.providers[0];
   assert.equal(host.income_per_hour, INCOME);
-  const rate = await figures(page, `host, ${host.unit} a second`);
+  const rate = await figures(page, `host, as it says, ${host.unit} a second`);
   for (const [shown, said] of [
     [rate.now, host.rate],
     [rate.alone, host.reference],
   ])
     assert.ok(shown > said / 2 && shown < 2 * said, `${shown} beside ${said}`);
   assert.ok(rate.now > 500 && rate.now < 2000, `${rate.now} of about 1000`);
-  const incomes = () => figures(page, "incomes an hour");
+  const incomes = () => figures(page, "incomes an hour, the host's as it says");
   assert.ok((await incomes()).host > INCOME / 2 && (await incomes()).host < 2 * INCOME);
   // The guest may be paused for a minute, and a command waits less.
   await until(() => {
