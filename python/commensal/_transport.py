@@ -19,6 +19,7 @@ from .errors import (BadAnswer, Busy, CommensalError, GatewayUnreachable, Gatewa
 
 _ANSWER_BYTES_MAX = 1 << 30
 _IDLE_MAX = 16
+_SETTINGS = "\x04\0\0\0\0\0"  # of no stream, behind its length: HTTP/2's first frame
 
 
 @dataclass(frozen=True)
@@ -128,12 +129,15 @@ class Transport:
             raise TooLate(f"{self.place} has said nothing for {self._wait_s:g} s") from None
         except (OSError, http.client.HTTPException) as error:
             connection.close()
+            if str(error)[3:9] == _SETTINGS:
+                raise BadAnswer(f"{self.place} is the gateway's port for providers or gRPC, it "
+                                "seems: consumers use another (8080 by default)") from None
             tls = "" if self.place.is_secure else (
                 f" (if it speaks TLS: https://{self.place.host}:{self.place.port})")
+            said = one_line(str(error)) or type(error).__name__
             raise GatewayUnreachable(
-                f"lost the gateway at {self.place} ({error or type(error).__name__}): is it still "
-                f"running?{tls} What it was asked may have been done, and paid: see its "
-                "receipts") from None
+                f"lost the gateway at {self.place} ({said}): is it still running?{tls} What it was "
+                "asked may have been done, and paid: see its receipts") from None
         except BaseException:
             connection.close()
             raise

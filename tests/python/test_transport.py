@@ -3,6 +3,7 @@
 import http.server
 import io
 import json
+import socket
 import threading
 import time
 import unittest
@@ -194,6 +195,24 @@ class Refusals(unittest.TestCase):
             with mock.patch.object(Stub, "do_GET", lambda stub: stub.say(200, {}, said)):
                 with self.assertRaisesRegex(commensal.BadAnswer, kind):
                     commensal.client.login(self.url, "t")
+
+    def test_what_speaks_no_http_is_named_and_moves_no_cursor(self):
+        settings = b"\0\0\x0c\x04\0\0\0\0\0\0\x03\0\0\0\x80\0\x06\0\x01\0\0"
+        for said, kind, words in (
+                (settings, commensal.BadAnswer, "is the gateway's port for providers or gRPC, it "
+                                                "seems: consumers use another"),
+                (b"\x1b[2J\0\n", commensal.GatewayUnreachable, r"\(\?\[2J\?+\): is it still")):
+            with self.subTest(words), socket.create_server(("127.0.0.1", 0)) as server:
+                def answer(of=server, text=said):
+                    connection, _ = of.accept()
+                    with connection:
+                        connection.recv(1 << 16)
+                        connection.sendall(text)
+
+                threading.Thread(target=answer, daemon=True).start()
+                with self.assertRaisesRegex(kind, words) as caught:
+                    commensal.client.login(f"http://127.0.0.1:{server.getsockname()[1]}", "t")
+                self.assertTrue(str(caught.exception).isprintable())
 
 
 class Slow(Stub):
