@@ -41,7 +41,13 @@ export default function Serve() {
             What it serves and earns is under <a href="#/providers">Providers</a>, by its address;
             tickets that won are paid by themselves.
           </p>
-          <Command text="commensal tickets" />
+          <Command text="commensal tickets --data-dir ~/.local/state/commensal/provider" />
+          <p>
+            A service keeps them elsewhere:{" "}
+            <code>
+              sudo -u commensal-provider commensal tickets --data-dir /var/lib/commensal-provider
+            </code>
+          </p>
         </li>
       </ol>
       <p class="quiet">

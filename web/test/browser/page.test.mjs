@@ -77,6 +77,15 @@ for (const { colorScheme, name, viewport } of LOOKS) {
   });
 }
 
+test("who serves reads its tickets as the page shows, without a token", async () => {
+  const tab = await open(browser, system, { place: "#/serve" });
+  const shown = await tab.page.locator("li:has(h2:text('Watch')) .command code").textContent();
+  const words = shown.replace("~/.local/state/commensal", system.folder).split(" ");
+  assert.equal(words.shift(), "commensal");
+  assert.match(system.run(words, ""), /^STATE/);
+  await tab.close();
+});
+
 test("colours follow the toggle", async () => {
   const tab = await open(browser, system, { colorScheme: "light" });
   const paper = () => tab.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
