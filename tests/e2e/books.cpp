@@ -59,8 +59,8 @@ Losers losers_in(core::Store& store) {
   EXPECT_TRUE(book.open());
   Losers losers;
   for (const ticket::Record& record : book.in(ticket::State::kLost)) {
-    losers.tickets.insert(
-        {core::to_hex(protocol::receipt_id(record.body)), {record.beacon, record.body.round}});
+    losers.tickets[core::to_hex(protocol::receipt_id(record.body))] = {record.beacon,
+                                                                       record.body.round};
   }
   losers.dropped = book.totals().lost - book.count(ticket::State::kLost);
   return losers;

@@ -15,7 +15,8 @@ TEST(Books, OfAFullOneTheOldestThatHaveLostMayBeMissing) {
   const Losers theirs{.tickets = {{"older", {kBeacon, 6}},
                                   {"as old", {kBeacon, 7}},
                                   {"younger", {kBeacon, 8}},
-                                  {"another's", {kOther, 8}}}};
+                                  {"another's", {kOther, 8}}},
+                      .dropped = 0};
   Dropped dropped(kept, theirs);
   EXPECT_TRUE(dropped.may("older"));
   EXPECT_TRUE(dropped.may("as old"));
@@ -25,16 +26,16 @@ TEST(Books, OfAFullOneTheOldestThatHaveLostMayBeMissing) {
 }
 
 TEST(Books, NoMoreMayBeMissingThanWereDropped) {
-  const Losers theirs{.tickets = {{"a", {kBeacon, 1}}, {"b", {kBeacon, 1}}}};
-  Dropped none({}, theirs), one({.dropped = 1}, theirs);
+  const Losers theirs{.tickets = {{"a", {kBeacon, 1}}, {"b", {kBeacon, 1}}}, .dropped = 0};
+  Dropped none({}, theirs), one({.tickets = {}, .dropped = 1}, theirs);
   EXPECT_FALSE(none.may("a"));
   EXPECT_TRUE(one.may("a"));
   EXPECT_FALSE(one.may("b"));
 }
 
 TEST(Books, OfWhatTheirsHaveDroppedTooNothingCanBeSaid) {
-  const Losers theirs{.dropped = 1};
-  Dropped dropped({.dropped = 3}, theirs);
+  const Losers theirs{.tickets = {}, .dropped = 1};
+  Dropped dropped({.tickets = {}, .dropped = 3}, theirs);
   EXPECT_TRUE(dropped.may("a"));
   EXPECT_FALSE(dropped.may("b"));
 }

@@ -263,7 +263,11 @@ void Dispatcher::hasten(const core::Digest& job, std::int64_t ms) {
   Roster::Peer* const peer = deps_.roster.by_address(request.at);
   const bool is_paused = peer != nullptr && !peer->paused.empty();
   if (is_paused || std::ranges::none_of(others, is_at_hand)) return hasten_after(job, ms);
-  is_signed ? deps_.steps.disown(job) : deps_.steps.withdraw(job);
+  if (is_signed) {
+    deps_.steps.disown(job);
+  } else {
+    deps_.steps.withdraw(job);
+  }
   // How long it takes may be the consumer's choice, or that of the jobs ahead.
   if (peer != nullptr && request.ahead == 0 && counts(request)) {
     request.is_trial ? peer->health.on_fault(now_ms()) : peer->health.on_slow(now_ms());

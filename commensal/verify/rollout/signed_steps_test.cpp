@@ -56,10 +56,10 @@ TEST_F(HandedOut, IsRefusedWhereOneBitIsAnother) {
 }
 
 TEST_F(HandedOut, IsHeldToTheSameByWhoHasNoModel) {
-  const auto open = [&](const JobRecord& record) {
+  const auto taken = [&](const JobRecord& record) {
     return SignedSteps::open(record, provider_key_.address(), record_.inputs);
   };
-  const auto steps = open(record_);
+  const auto steps = taken(record_);
   ASSERT_TRUE(steps) << steps.error().message;
   EXPECT_TRUE(steps->outputs(step(2), 2));
   StepRecord changed = step(2);
@@ -68,10 +68,10 @@ TEST_F(HandedOut, IsHeldToTheSameByWhoHasNoModel) {
             "step 2 of job " + core::to_hex(job_) + ": its outputs do not open what was signed");
   JobRecord other = record_;
   other.input_salt[0] ^= 1;
-  EXPECT_EQ(refusal(open(other)), "the inputs are not those that the job was made with");
+  EXPECT_EQ(refusal(taken(other)), "the inputs are not those that the job was made with");
   other = record_;
   other.job.weight_root[0] ^= 1;
-  const auto of_another = open(other);
+  const auto of_another = taken(other);
   ASSERT_TRUE(of_another) << of_another.error().message;
   EXPECT_TRUE(refusal(of_another->outputs(step(2), 2)).ends_with("another one was handed out"));
   EXPECT_TRUE(refusal(SignedSteps::open(record_, client_key_.address(), record_.inputs))
