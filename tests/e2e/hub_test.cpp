@@ -123,7 +123,7 @@ TEST_F(Hub, WhatIsNoneIsAnsweredInOneLine) {
   EXPECT_THAT(complaint({"models", "alice/digits", "--card"}, alice_), HasSubstr("has no card"));
   EXPECT_THAT(ask({"push", kModel, "--card", kCard}, alice_), HasSubstr("card    new\n"));
   EXPECT_THAT(ask({"push", kModel, "--card", kCard}, alice_), HasSubstr("card    unchanged\n"));
-  const std::string other = file("other.md", "Another text.\n");
+  const std::string other = file("other.md", "---\nlicense: mit\n---\nAnother text.\n");
   EXPECT_THAT(ask({"push", kModel, "--card", other}, alice_), HasSubstr("card    replaced\n"));
   EXPECT_EQ(ask_json({"push", kModel, "--card", kCard}, alice_)["card"], "replaced");
   for (const char* name : {"my digits", "digits:2", "config"}) {
@@ -139,19 +139,33 @@ TEST_F(Hub, WhatIsNoneIsAnsweredInOneLine) {
               HasSubstr("neither JPEG nor PNG nor PGM nor PPM"));
 }
 
-TEST_F(Hub, ACardThatSaysNothingIsTakenWithANote) {
-  const auto noted = [&](const std::string& card) {
+TEST_F(Hub, ACardThatSaysNothingIsTakenWithANoteButNotInPlaceOfOneThatSaysSomething) {
+  const auto noted = [&](const Words& words) {
     const std::string log = folder_.at("noted");
     std::filesystem::remove(log);
-    Process process(at_gateway({"push", kModel, "--card", card}, alice_), log);
+    Words all = {"push", kModel, "--card"};
+    all.insert(all.end(), words.begin(), words.end());
+    Process process(at_gateway(all, alice_), log);
     int status = 0;
     process.read_all(status);
     EXPECT_EQ(status, 0);
     return std::string(core::as_text(*core::read_file(log)));
   };
-  EXPECT_THAT(noted(kThree), HasSubstr("three.pgm': the card says nothing of the model"));
-  EXPECT_THAT(noted(file("title.md", "---\ntitle: x\n---\n")), HasSubstr("says nothing"));
-  EXPECT_THAT(noted(kCard), Not(HasSubstr("says nothing")));
+  EXPECT_THAT(noted({kThree}), HasSubstr("three.pgm': the card says nothing of the model"));
+  EXPECT_THAT(noted({file("title.md", "---\ntitle: x\n---\n")}), HasSubstr("says nothing"));
+  EXPECT_THAT(noted({kCard}), Not(HasSubstr("says nothing")));
+  const Json before = ask_json({"models", "alice/digits"}, alice_);
+  for (const char* wrong : {"/models/digits/tune.yaml", "/README.md"}) {
+    EXPECT_THAT(complaint({"push", kModel, "--card", kSource + wrong}, alice_),
+                AllOf(HasSubstr(fmt::format("{}' says nothing of the model", wrong)),
+                      HasSubstr("the card of alice/digits does: expected YAML between"),
+                      HasSubstr("--yes")));
+  }
+  // Nor is there a version of it.
+  EXPECT_EQ(ask_json({"models", "alice/digits"}, alice_)["version"], before["version"]);
+  EXPECT_THAT(ask({"models", "alice/digits", "--card"}, alice_), HasSubstr("pipeline_tag"));
+  EXPECT_THAT(noted({kSource + "/README.md", "--yes"}), HasSubstr("says nothing"));
+  EXPECT_THAT(ask({"models", "alice/digits", "--card"}, alice_), HasSubstr("# Commensal"));
 }
 
 // Control characters are refused in front matter; elsewhere no terminal gets them.

@@ -29,8 +29,15 @@ struct PushArguments {
   std::string card;
   std::vector<std::string> labels;
   std::string alias;
+  bool is_sure = false;
   Connection connection;
   bool json = false;
+};
+
+/// Of the file, what is sent.
+struct NewCard {
+  std::string source;
+  bool is_silent = false;
 };
 
 /// What is wrong with the file names it.
@@ -70,23 +77,19 @@ std::vector<gateway::ModelPort> ports_of(const graph::Graph& graph,
   return ports;
 }
 
-/// Any text is a card: who sends a wrong file, or forgets the front matter, is told.
-void note_if_silent(const std::string& file, const gateway::ModelCard& card) {
+/// Any text is a card: what a wrong file is, and one without its front matter.
+bool is_silent(const gateway::ModelCard& card) {
   const bool says_words = !card.license.empty() || !card.parent.empty() || !card.task.empty() ||
                           !card.language.empty() || !card.modality.empty();
   const bool says_rules = card.picture || card.output || card.example;
-  if (says_words || says_rules || !card.tags.empty() || !card.labels.empty()) return;
-  fmt::print(stderr,
-             "'{}': the card says nothing of the model: expected YAML between two lines '---' "
-             "before the text\n",
-             file);
+  return !says_words && !says_rules && card.tags.empty() && card.labels.empty();
 }
 
 /// The card, if one is named. Whether it is one, and fits the model, is looked at as the gateway
 /// does, before anything is sent: no version is to be served that its owner's card was meant for
 /// and does not fit.
-Result<std::string> read_card(const PushArguments& options, core::ByteView model) {
-  if (options.card.empty()) return std::string();
+Result<NewCard> read_card(const PushArguments& options, core::ByteView model) {
+  if (options.card.empty()) return NewCard();
   COMMENSAL_ASSIGN(const core::Bytes bytes, core::read_file(options.card, limits::kCardBytesMax));
   std::string source(core::as_text(bytes));
   auto card = gateway::parse_card(source);
@@ -98,26 +101,39 @@ Result<std::string> read_card(const PushArguments& options, core::ByteView model
   version.outputs = ports_of(**graph, (*graph)->outputs);
   const auto fits = gateway::fit_card(*card, version);
   if (!fits) return refused(options.card, fits.error());
-  note_if_silent(options.card, *card);
-  return source;
+  return NewCard{std::move(source), is_silent(*card)};
 }
 
-/// Sets it, if one is named. Returns what became of the one before: "new", "replaced", "unchanged",
-/// or "" where none is named.
-Result<std::string> set_card(client::Client& client, const client::ModelInfo& model,
-                             const PushArguments& options, const std::string& card) {
+/// What it makes of the one that is there: "new", "replaced", "unchanged", or "" where none is
+/// named. No copy is kept of what goes: a silent one takes the place of one that says something
+/// only if that is meant.
+Result<std::string> compare_card(client::Client& client, const std::string& model,
+                                 const PushArguments& options, const NewCard& card) {
   if (options.card.empty()) return std::string();
-  COMMENSAL_ASSIGN(const auto before, client.card(model.name));
-  const auto set = client.set_card(model.name, card);
-  if (!set) return refused(options.card, set.error());
-  return !before ? "new" : before->source == card ? "unchanged" : "replaced";
+  COMMENSAL_ASSIGN(const auto before, client.card(model));
+  if (card.is_silent) {
+    constexpr std::string_view kExpected = "expected YAML between two lines '---' before the text";
+    Result<gateway::ModelCard> stored;
+    if (before) stored = gateway::parse_card(before->source, gateway::CardKeys::kAny);
+    const bool loses = !stored || !is_silent(*stored);
+    if (loses && !options.is_sure)
+      return core::fail(core::ErrorCode::kInvalidArgument,
+                        "'{}' says nothing of the model, and the card of {} does: {}; with --yes "
+                        "it is replaced",
+                        options.card, model, kExpected);
+    fmt::print(stderr, "'{}': the card says nothing of the model: {}\n", options.card, kExpected);
+  }
+  return !before ? "new" : before->source == card.source ? "unchanged" : "replaced";
 }
 
-/// All that is said of a version once it is there. Returns set_card's.
-Result<std::string> describe(client::Client& client, const client::ModelInfo& model,
-                             const PushArguments& options, const std::string& card) {
+/// All that is said of a version once it is there.
+Result<void> describe(client::Client& client, const client::ModelInfo& model,
+                      const PushArguments& options, const NewCard& card) {
   COMMENSAL_TRY(configure(client, model, options));
-  return set_card(client, model, options, card);
+  if (options.card.empty()) return {};
+  const auto set = client.set_card(model.name, card.source);
+  if (!set) return refused(options.card, set.error());
+  return {};
 }
 
 void print_pushed(const client::ModelInfo& model, const std::string& card, bool as_json) {
@@ -135,7 +151,7 @@ void print_pushed(const client::ModelInfo& model, const std::string& card, bool 
 Result<int> push(const PushArguments& options) {
   COMMENSAL_ASSIGN(const auto file,
                    core::MappedFile::open(options.file, limits::kHttpBodyBytesMax));
-  COMMENSAL_ASSIGN(const std::string card, read_card(options, file->bytes()));
+  COMMENSAL_ASSIGN(const NewCard card, read_card(options, file->bytes()));
   client::PushRequest request;
   request.bytes = file->bytes();
   request.is_private = options.is_private;
@@ -148,6 +164,7 @@ Result<int> push(const PushArguments& options) {
   // What is wrong with it is not the file's fault, as refused() would have it.
   const std::string stem = core::Path(options.file).stem().string();
   COMMENSAL_ASSIGN(request.model, name_to_push(client, options.name.empty() ? stem : options.name));
+  COMMENSAL_ASSIGN(const std::string became, compare_card(client, request.model, options, card));
   Progress progress("push");
   request.progress = [&progress](std::size_t done, std::size_t total) {
     progress.show(done, total);
@@ -163,7 +180,7 @@ Result<int> push(const PushArguments& options) {
         fmt::format("; {} version {} is there, and served without that", model.name, model.version);
     return tl::unexpected(std::move(error));
   }
-  print_pushed(model, *described, options.json);
+  print_pushed(model, became, options.json);
   return 0;
 }
 
@@ -189,11 +206,15 @@ Run declare_push(CLI::App& app) {
       ->check(CLI::ExistingFile)
       ->allow_extra_args(false)
       ->needs(config);
-  app.add_option(
-         "--card", options->card,
-         "Markdown file that says what the model is, with YAML before it: its task, labels, "
-         "how a picture becomes its input")
-      ->check(CLI::ExistingFile);
+  CLI::Option* const card =
+      app.add_option(
+             "--card", options->card,
+             "Markdown file that says what the model is, with YAML before it: its task, labels, "
+             "how a picture becomes its input")
+          ->check(CLI::ExistingFile);
+  app.add_flag("--yes", options->is_sure,
+               "A card that says nothing of the model may replace one that does")
+      ->needs(card);
   app.add_option("--alias", options->alias,
                  "Name of one part by which the model can be asked for too (operators)");
   options->connection.declare(app);
