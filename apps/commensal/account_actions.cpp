@@ -124,12 +124,15 @@ Result<void> check_save(const AccountArguments& options, bool replaces) {
 void tell_credit(const AccountArguments& options, const client::AccountInfo& account) {
   if (options.json) return;
   if (!account.test_credit.empty()) {
-    fmt::print(stderr, "{} has {} of test money to spend on requests\n", account.name,
-               account.test_credit);
+    fmt::print(
+        stderr, "{} has {} of test money to spend on requests{}\n", account.name,
+        account.test_credit,
+        account.role == "auditor" ? ", none of it for a stake: `auditor` says how to get one" : "");
   } else if (!account.price.empty() && account.role == "consumer") {
     fmt::print(stderr,
-               "{0} has no credit yet, and a request costs {1}: the gateway's operator gives some "
-               "(account grant {0} AMOUNT), or books a payment (account deposit {0} AMOUNT)\n",
+               "{0} has no credit yet, and a request costs {1}: the gateway's operator books a "
+               "payment (account deposit {0} AMOUNT), or gives some of the credit pool (account "
+               "grant {0} AMOUNT)\n",
                account.name, account.price);
   }
 }

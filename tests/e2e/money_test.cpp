@@ -281,6 +281,18 @@ TEST_F(MoneySystem, AGatewayWhoseStakesDeterNobodyDoesNotStart) {
               HasSubstr("which 19 % are at most"));
 }
 
+TEST_F(MoneySystem, WhereTheGatewayLacksMoneyTheNextOrderIsNamed) {
+  start_paid_gateway();
+  EXPECT_THAT(complaint({"account", "grant", "operator", "70"}),
+              HasSubstr("; `account lock credit_pool 70` puts it there"));
+  EXPECT_THAT(complaint({"account", "lock", "credit_pool", "70"}),
+              HasSubstr("; `account deposit @gateway 70` puts it there"));
+  ask({"account", "deposit", "@gateway", "70"});
+  ask({"account", "lock", "credit_pool", "70"});
+  ask({"account", "grant", "operator", "70"});
+  EXPECT_EQ(balance("operator", "credit"), "70");
+}
+
 TEST_F(MoneySystem, WhatCannotBeIsRefusedInOneLine) {
   start_paid_gateway();
   auto client = connect();

@@ -30,14 +30,17 @@ class SignUp : public System {
     EXPECT_EQ(status, 1) << words[0] << " " << words[1];
     return said.is_object() ? said["error"].value("message", "") : "";
   }
-  /// What is said to people when that account is made.
-  std::string told(const std::string& name, const std::string& code) {
-    const std::string log = folder_.at(name + ".log");
-    const Words words = {"account", "signup", name, "--code-file", code};
+  /// What is said to people beside the answer.
+  std::string told(const Words& words, const std::string& token_file, int expected = 0) {
+    const std::string log = folder_.at("told.log");
+    std::filesystem::remove(log);
     int status = 0;
-    Process(at_gateway(words, ""), log).read_all(status);
-    EXPECT_EQ(status, 0) << name;
+    Process(at_gateway(words, token_file), log).read_all(status);
+    EXPECT_EQ(status, expected) << words[0] << " " << words[1];
     return std::string(core::as_text(core::read_file(log).value_or(core::Bytes())));
+  }
+  std::string told(const std::string& name, const std::string& code) {
+    return told({"account", "signup", name, "--code-file", code}, "");
   }
   /// Once the provider is there.
   Json first_answer(const std::string& token_file) {
@@ -109,8 +112,30 @@ TEST_F(SignUp, WhoIsInvitedHasTheCreditOfANewAccountUnlessTheInvitationSaysOther
   EXPECT_THAT(credit(dave), ::testing::AnyOf("", "0"));
   EXPECT_EQ(told("erin", usual),
             "erin has " + credit(made) + " of test money to spend on requests\n");
-  EXPECT_THAT(told("frank", none), HasSubstr("frank has no credit yet, and a request costs 12000: "
-                                             "the gateway's operator gives some (account grant "));
+  EXPECT_EQ(told("frank", none),
+            "frank has no credit yet, and a request costs 12000: the gateway's operator books a "
+            "payment (account deposit frank AMOUNT), or gives some of the credit pool (account "
+            "grant frank AMOUNT)\n");
+}
+
+TEST_F(SignUp, AnAuditorIsToldHowItGetsAStake) {
+  start();
+  const std::string trudy = folder_.at("trudy.token"), folder = folder_.at("auditor");
+  EXPECT_THAT(told({"account", "create", "trudy", "--auditor", "--save", trudy}, token_file_),
+              HasSubstr("none of it for a stake: `auditor` says how to get one\n"));
+  const std::string said = told({"auditor", "--data-dir", folder}, trudy, 1);
+  const std::string address = said.substr(said.find("0x"), 42);
+  EXPECT_THAT(said, HasSubstr("has a stake of 0 here, 1000000 answer for a report: the operator "
+                              "books it in (account deposit " +
+                              address +
+                              " 1000000 --yes), then the auditor locks it (stake lock "
+                              "1000000 --data-dir FOLDER)\n"));
+  const Words lock = {"stake", "lock", "1000000", "--data-dir", folder};
+  EXPECT_THAT(told(lock, trudy, 1), HasSubstr("(account deposit " + address + " AMOUNT --yes)"));
+  ask({"account", "deposit", address, "1000000", "--yes"}, token_file_);
+  ask(lock, trudy);
+  EXPECT_EQ(ask_json({"account", "balance", address}, token_file_).at("balances"),
+            Json({{"stake", "1000000"}}));
 }
 
 TEST_F(SignUp, WhereItIsOpenNobodyNeedsAnInvitation) {

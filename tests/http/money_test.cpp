@@ -123,8 +123,11 @@ TEST_F(MoneyApi, WhoHasAKeyMovesItsOwnMoneyAndNothingElse) {
   };
   using ledger::AccountKind;
   using protocol::Amount;
-  EXPECT_EQ(send(ledger::Allow{key.address(), Amount(1)})["refused"],
-            fmt::format("sender: {} has nothing in this ledger", owner));
+  EXPECT_EQ(
+      send(ledger::Allow{key.address(), Amount(1)})["refused"],
+      fmt::format("sender: {0} has nothing in this ledger before its operator books something "
+                  "in (account deposit {0} AMOUNT --yes)",
+                  owner));
   deposit(owner, "100", "transfer 3");
   EXPECT_EQ(send(ledger::Fund{AccountKind::kStake, Amount(60)})["balances"],
             Json({{"available", "40"}, {"stake", "60"}}));

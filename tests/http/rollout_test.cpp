@@ -175,11 +175,16 @@ TEST_F(HttpRollouts, AuditorsHaveARoleAndAnswerWithTheirStake) {
   forged.output_root[0] ^= 1;
   EXPECT_EQ(root_.answer_audit(forged).error().code, ErrorCode::kUnauthenticated);
   auto auditor = world_.client(root_.create_account("trudy", "auditor")->token);
-  constexpr auto kNoStake = "has a stake of 0 here, 1000 answer for a report";
-  EXPECT_THAT(auditor.take_audit(key.address()).error().message, HasSubstr(kNoStake));
+  const std::string address = crypto::to_text(key.address());
+  const std::string no_stake = fmt::format(
+      "auditor {0} has a stake of 0 here, 1000 answer for a report: the operator books it in "
+      "(account deposit {0} 1000 --yes), then the auditor locks it (stake lock 1000 --data-dir "
+      "FOLDER)",
+      address);
+  EXPECT_THAT(auditor.take_audit(key.address()).error().message, HasSubstr(no_stake));
   const auto refused = auditor.answer_audit(report);
   EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
-  EXPECT_THAT(refused.error().message, HasSubstr(kNoStake));
+  EXPECT_THAT(refused.error().message, HasSubstr(no_stake));
   // Nothing else of an operator's.
   EXPECT_EQ(auditor.create_account("x", "consumer").error().code, ErrorCode::kPermissionDenied);
 }

@@ -143,6 +143,19 @@ constexpr Order kOrders[] = {{"deposit", "/v1/deposits", "owner"},
                              {"lock", "/v1/locks", "into"},
                              {"grant", "/v1/credits", "owner"}};
 
+/// Where the gateway's own money does not reach: the order that helps.
+void add_next_step(const AccountArguments& options, core::Error& error) {
+  const auto lacks = [&](std::string_view what) {
+    return error.message.find(what) != std::string::npos;
+  };
+  const char* const first = lacks("overdraft: credit_pool") ? "lock credit_pool"
+                            : options.action == "lock" && lacks("overdraft: available")
+                                ? "deposit @gateway"
+                                : nullptr;
+  if (first == nullptr) return;
+  error.message += fmt::format("; `account {} {}` puts it there", first, options.amount);
+}
+
 Result<int> order(const AccountArguments& options, client::Client& client) {
   const auto* row = std::ranges::find(kOrders, options.action, &Order::action);
   if (options.name.empty() || options.amount.empty()) {
@@ -162,10 +175,7 @@ Result<int> order(const AccountArguments& options, client::Client& client) {
     body["reference"] = named ? options.reference : core::to_hex(rng.next_digest());
   }
   auto balances = post_json(client, row->target, body);
-  if (!balances && balances.error().message.find("overdraft: credit_pool") != std::string::npos) {
-    balances.error().message +=
-        fmt::format("; `account lock credit_pool {}` puts it there", options.amount);
-  }
+  if (!balances) add_next_step(options, balances.error());
   return show_balances(options, std::move(balances));
 }
 

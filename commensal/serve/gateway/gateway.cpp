@@ -189,14 +189,6 @@ Quotas& Gateway::quotas() { return state_->quotas; }
 ModelHub& Gateway::hub() { return state_->hub; }
 Uploads& Gateway::uploads() { return state_->uploads; }
 Rollouts& Gateway::rollouts() { return state_->rollouts; }
-core::Result<void> Gateway::State::check_auditor(const crypto::Address& auditor) const {
-  const protocol::Amount needed = bank.state().scalars.config.auditor_stake;
-  const protocol::Amount stake = bank.state().balance(auditor, ledger::AccountKind::kStake);
-  if (stake >= needed) return {};
-  return core::fail(ErrorCode::kPermissionDenied,
-                    "auditor {} has a stake of {} here, {} answer for a report",
-                    crypto::to_text(auditor), to_text(stake), to_text(needed));
-}
 
 /// The operator's own have no stake, and count once.
 std::uint64_t Gateway::State::lots_of(const crypto::Address& auditor) const {

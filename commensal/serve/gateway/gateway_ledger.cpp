@@ -36,6 +36,18 @@ void Gateway::State::tell_covers(bool at_once) {
   for (const crypto::Address& provider : covers.stale(at_once)) tell_balance(provider);
 }
 
+core::Result<void> Gateway::State::check_auditor(const crypto::Address& auditor) const {
+  const protocol::Amount needed = bank.state().scalars.config.auditor_stake;
+  const protocol::Amount stake = bank.state().balance(auditor, ledger::AccountKind::kStake);
+  const auto missing = needed.minus(stake);
+  if (!missing || *missing == protocol::Amount()) return {};
+  return core::fail(core::ErrorCode::kPermissionDenied,
+                    "auditor {0} has a stake of {1} here, {2} answer for a report: the operator "
+                    "books it in (account deposit {0} {3} --yes), then the auditor locks it (stake "
+                    "lock {3} --data-dir FOLDER)",
+                    crypto::to_text(auditor), to_text(stake), to_text(needed), to_text(*missing));
+}
+
 core::Result<void> Gateway::State::check_transact(const ledger::Transaction& transaction,
                                                   const crypto::Address& provider) {
   COMMENSAL_TRY(check_providers(bank.state(), transaction, provider));

@@ -16,7 +16,9 @@ Result<void> check_owns(const ledger::State& state, const crypto::Address& sende
   const auto row = state.balances.rows().lower_bound({sender, ledger::AccountKind::kAvailable});
   if (row != state.balances.rows().end() && row->first.owner == sender) return {};
   if (state.chains_of.get(sender) > 0) return {};
-  return fail(ErrorCode::kPermissionDenied, "sender: {} has nothing in this ledger",
+  return fail(ErrorCode::kPermissionDenied,
+              "sender: {0} has nothing in this ledger before its operator books something in "
+              "(account deposit {0} AMOUNT --yes)",
               crypto::to_text(sender));
 }
 
