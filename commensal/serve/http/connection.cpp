@@ -20,8 +20,7 @@ namespace {
 
 namespace beast_http = beast::http;
 
-// How long is still read and thrown away after a refusal, so that the client gets to read it rather
-// than a reset.
+// How long is still read and thrown away after a refusal: its client reads that, not a reset.
 constexpr std::int64_t kLingerMs = 2'000, kCancelAgainMs = 50;
 // How soon, and at the latest, it is looked again whether a client has left whose bytes are unread.
 constexpr std::chrono::milliseconds kFirstLook{1}, kLastLook{64};
