@@ -125,17 +125,17 @@ TEST_F(SignUp, AnAuditorIsToldHowItGetsAStake) {
               HasSubstr("none of it for a stake: `auditor` says how to get one\n"));
   const std::string said = told({"auditor", "--data-dir", folder}, trudy, 1);
   const std::string address = said.substr(said.find("0x"), 42);
-  EXPECT_THAT(said, HasSubstr("has a stake of 0 here, 1000000 answer for a report: the operator "
+  EXPECT_THAT(said, HasSubstr("has a stake of 0 here, 1000 answer for a report: the operator "
                               "books it in (account deposit " +
                               address +
-                              " 1000000 --yes), then the auditor locks it (stake lock "
-                              "1000000 --data-dir FOLDER)\n"));
-  const Words lock = {"stake", "lock", "1000000", "--data-dir", folder};
+                              " 1000 --yes), then the auditor locks it (stake lock "
+                              "1000 --data-dir FOLDER)\n"));
+  const Words lock = {"stake", "lock", "1000", "--data-dir", folder};
   EXPECT_THAT(told(lock, trudy, 1), HasSubstr("(account deposit " + address + " AMOUNT --yes)"));
-  ask({"account", "deposit", address, "1000000", "--yes"}, token_file_);
+  ask({"account", "deposit", address, "1000", "--yes"}, token_file_);
   ask(lock, trudy);
   EXPECT_EQ(ask_json({"account", "balance", address}, token_file_).at("balances"),
-            Json({{"stake", "1000000"}}));
+            Json({{"stake", "1000"}}));
 }
 
 TEST_F(SignUp, WhereItIsOpenNobodyNeedsAnInvitation) {

@@ -30,8 +30,10 @@ class MoneyRolloutRoom : public MoneyRollouts {
   /// A rollout whose first step is signed for, and on its way for a while yet.
   core::Digest begin_first_step(Market& market, std::uint64_t steps) {
     prepare_letters(market);
-    market.set_delay_ms(50);
     add(market, "a");
+    market.set_delay_ms(50);  // of streams that begin now
+    market.kill_provider(0);
+    market.start_provider(0);
     market.rest_ms(2'000);
     bool is_signed = false;
     market.overhear([&](std::size_t, const rpc::ToProvider& word) {
