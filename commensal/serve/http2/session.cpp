@@ -237,12 +237,10 @@ void Session::feed(Stream& stream, std::string_view data) {
 
 /// What is read waits in its account's memory, what is not in nobody's.
 void Session::widen(Stream& stream) {
-  const auto left = static_cast<std::int32_t>(std::min<std::int64_t>(
-      stream.incoming.left() > kAheadBytes / 2 || stream.window > kFirstWindowBytes
-          ? stream.incoming.left()
-          : 0,
-      kAheadBytes));
-  const std::int32_t wanted = std::max(left, kFirstWindowBytes);
+  const std::int64_t left = stream.incoming.left();
+  const bool is_long = left > kAheadBytes / 2 || stream.window > kFirstWindowBytes;
+  const auto wanted = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(is_long ? left : 0, kFirstWindowBytes, kAheadBytes));
   if (wanted == stream.window) return;
   stream.window = wanted;
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, stream.id, wanted);
