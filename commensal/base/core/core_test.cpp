@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <commensal/base/core/bytes.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/base/core/pages.hpp>
 #include <commensal/base/core/rng.hpp>
 #include <commensal/base/core/temporary_folder.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 namespace commensal::core {
 namespace {
@@ -47,6 +51,36 @@ TEST(Pages, AreZeroedAlignedAndWritable) {
                             [](std::byte b) { return b == std::byte{0}; }));
     pages.get()[bytes - 1] = std::byte{1};
   }
+}
+
+/// Whether the system was told to take large pages where `at` lies, as /proc/self/smaps says.
+bool prefers_large_pages(const void* at) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(at);
+  bool is_here = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t first = 0, end = 0;
+    char dash = 0;
+    std::istringstream words(line);
+    if (words >> std::hex >> first >> dash >> end && dash == '-')
+      is_here = first <= wanted && wanted < end;
+    if (is_here && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
+  }
+  return false;
+}
+
+TEST(Pages, OfTheHeapAreLargeWhereThatIsPreferred) {
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP();
+  constexpr std::size_t kBytes = std::size_t{10} << 20, kSmall = std::size_t{1} << 20;
+  std::vector<char> large, small;
+  large.reserve(kBytes);
+  small.reserve(kSmall);
+  EXPECT_FALSE(prefers_large_pages(large.data() + kBytes / 2));
+  prefer_large_pages(large.data(), kBytes);
+  prefer_large_pages(small.data(), kSmall);  // is none: nothing happens
+  EXPECT_TRUE(prefers_large_pages(large.data() + kBytes / 2));
+  large.assign(kBytes, 'x');
+  EXPECT_EQ(std::ranges::count(large, 'x'), kBytes);
 }
 
 TEST(Pages, OfZerosAreThereWhateverTheirSize) {

@@ -36,6 +36,13 @@ Pages allocate_pages(std::size_t bytes) {
   return {bytes < kLarge ? map(bytes) : map_for_large_pages(bytes), FreePages{bytes}};
 }
 
+void prefer_large_pages(void* bytes, std::size_t size) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes);
+  const std::uintptr_t first = (begin + kLarge - 1) / kLarge * kLarge;
+  const std::uintptr_t end = (begin + size) / kLarge * kLarge;
+  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+}
+
 Pages zero_pages(std::size_t bytes) { return {map(bytes, PROT_READ), FreePages{bytes}}; }
 
 }  // namespace commensal::core

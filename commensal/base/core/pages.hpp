@@ -22,6 +22,11 @@ Pages allocate_pages(std::size_t bytes);
 /// Thread-safety: any thread.
 Pages zero_pages(std::size_t bytes);
 
+/// Of memory on the heap that is about to be written for the first time: what of it can be had in
+/// large pages is. Where a first touch of a small page is dear, as on virtual machines, 10 MB take
+/// a twentieth of the time. Nothing where they are no 2 MiB. Thread-safety: any thread.
+void prefer_large_pages(void* bytes, std::size_t size);
+
 /// Below this the heap is better.
 inline constexpr std::size_t kPagesBytesMin = std::size_t{1} << 20;
 

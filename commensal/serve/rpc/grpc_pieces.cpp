@@ -3,6 +3,7 @@
 #include <commensal/base/core/limits.hpp>
 #include <commensal/base/core/limits_grpc.hpp>
 #include <commensal/base/core/limits_serve.hpp>
+#include <commensal/base/core/pages.hpp>
 #include <commensal/serve/rpc/grpc_pieces.hpp>
 #include <utility>
 
@@ -23,7 +24,12 @@ std::size_t content_bytes(const Frame& frame) {
 /// as much as has come of it, four times.
 void append(std::string& tensor, const std::string& part, std::size_t more) {
   const std::size_t size = tensor.size() + part.size();
-  if (size > tensor.capacity()) tensor.reserve(std::min(size + more, 4 * size));
+  if (size > tensor.capacity()) {
+    std::string grown;
+    grown.reserve(std::min(size + more, 4 * size));
+    core::prefer_large_pages(grown.data(), grown.capacity());
+    tensor = std::move(grown.append(tensor));
+  }
   tensor.append(part);
 }
 
