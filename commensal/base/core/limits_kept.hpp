@@ -8,8 +8,9 @@
 namespace commensal::limits {
 
 inline constexpr std::int64_t kReceiptAgeMs = std::int64_t{30} * 86'400'000;
-// Larger ones are files of their own: rows are written on the loop, which all wait for.
-inline constexpr std::uint64_t kOpeningRowBytesMax = std::uint64_t{2} << 20;
+// Larger ones are files of their own: rows are written on the loop, which all wait for, page by page
+// and twice (log and table).
+inline constexpr std::uint64_t kOpeningRowBytesMax = 256 << 10;
 inline constexpr std::size_t kProvidersRememberedMax = 4096;  // that have worked, and are gone
 
 inline constexpr std::size_t kBansMax = 4096;
