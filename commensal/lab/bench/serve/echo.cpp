@@ -65,6 +65,7 @@ class Unary;
 /// Thread-safety: any thread.
 class Relay final : public grpc::CallbackGenericService {
  public:
+  explicit Relay(int trips) : trips_(trips) {}
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override;
   void ask(Unary& call, const ByteBuffer& message);
@@ -75,8 +76,13 @@ class Relay final : public grpc::CallbackGenericService {
   }
 
  private:
+  struct Asked {
+    Unary* call = nullptr;
+    int trips_left = 0;
+  };
+  const int trips_;
   std::mutex mutex_;
-  std::map<std::uint64_t, Unary*> calls_;
+  std::map<std::uint64_t, Asked> calls_;
   std::uint64_t last_ = 0;
   Link* link_ = nullptr;
 };
@@ -132,7 +138,7 @@ void Relay::ask(Unary& call, const ByteBuffer& message) {
   {
     const std::lock_guard lock(mutex_);
     number = ++last_;
-    calls_.emplace(number, &call);
+    calls_.emplace(number, Asked{&call, trips_});
     link = link_;
   }
   if (link != nullptr) link->outbox().send(numbered(number, message));
@@ -141,19 +147,30 @@ void Relay::ask(Unary& call, const ByteBuffer& message) {
 void Relay::answer(const ByteBuffer& message) {
   auto [number, answer] = apart(message);
   Unary* call = nullptr;
+  Link* link = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    auto found = calls_.extract(number);
-    if (!found.empty()) call = found.mapped();
+    const auto found = calls_.find(number);
+    if (found == calls_.end()) return;
+    link = link_;
+    if (--found->second.trips_left == 0) {
+      call = found->second.call;
+      calls_.erase(found);
+    }
   }
-  if (call != nullptr) call->finish(std::move(answer));
+  call != nullptr ? call->finish(std::move(answer)) : link->outbox().send(message);
+}
+
+std::shared_ptr<grpc::Channel> channel_to(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(-1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
 class Echo final : public grpc::ClientBidiReactor<ByteBuffer, ByteBuffer> {
  public:
   Echo(const std::string& address, std::size_t answer_bytes)
-      : answer_(answer_bytes, 'e'),
-        stub_(grpc::CreateChannel(address, grpc::InsecureChannelCredentials())) {
+      : answer_(answer_bytes, 'e'), stub_(channel_to(address)) {
     stub_.PrepareBidiStreamingCall(&context_, kLinkMethod, grpc::StubOptions(), this);
     StartRead(&incoming_);
     StartCall();
@@ -179,8 +196,8 @@ class Echo final : public grpc::ClientBidiReactor<ByteBuffer, ByteBuffer> {
 
 }  // namespace
 
-core::Result<void> relay(const Part::Side& side) {
-  Relay service;
+core::Result<void> relay(const Part::Side& side, int trips) {
+  Relay service(trips);
   int port = 0;
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

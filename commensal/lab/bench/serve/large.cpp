@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/lab/bench/serve/echo.hpp>
 #include <commensal/lab/bench/serve/simple_model.hpp>
 #include <commensal/lab/bench/serve/stage.hpp>
 #include <filesystem>
@@ -11,11 +12,12 @@ using core::Result;
 constexpr const char* kModel = "operator/head";
 constexpr std::int64_t kElements = 2'500'000;  // binary32: 10 MB
 constexpr double kBytes = 4.0 * kElements;
+constexpr std::size_t kAnswerBytes = 420;
 constexpr int kWrites = 16;
 
 /// 10 MB in, one element out, one request at a time: over gateway and provider with their state on
 /// the disk, which keeps the input until its audit is drawn, and where nothing waits for one.
-/// Beside them what a durable write of as much takes.
+/// Beside them gRPC alone over as many hops, and what a durable write of as much takes.
 class Large final : public Stage {
  public:
   Large(const ServeBenchOptions& options, const core::Clock& clock)
@@ -23,6 +25,7 @@ class Large final : public Stage {
 
   Result<void> begin() override {
     COMMENSAL_TRY(begin_stack("large", options_.folder / "large"));
+    COMMENSAL_TRY(begin_echo());
     if (options_.memory.empty()) return {};
     return begin_stack("large_in_memory", options_.memory / "large");
   }
@@ -44,6 +47,10 @@ class Large final : public Stage {
       parties.push_back(
           {name + "_rest", {}, http_load(http, http_request(stack.place, kModel, inputs), clock_)});
     }
+    parties.push_back(
+        {"large_echo",
+         {},
+         grpc_load({echo_[0].said(), kEchoMethod, grpc_request(kModel, inputs), ""}, clock_)});
     for (const Party& party : parties) COMMENSAL_TRY(wait_for(*party.load));
     COMMENSAL_ASSIGN(const Slices slices, in_turn(parties, 1, options_));
     const std::string how = fmt::format(
@@ -71,6 +78,17 @@ class Large final : public Stage {
     return {};
   }
 
+  Result<void> begin_echo() {
+    COMMENSAL_ASSIGN(Part first,
+                     Part::start("relay", [](const Part::Side& side) { return relay(side, 1); }));
+    echo_.push_back(std::move(first));
+    COMMENSAL_ASSIGN(Part second, Part::start("echo", [&](const Part::Side& side) {
+                       return echo(side, echo_[0].said(), kAnswerBytes);
+                     }));
+    echo_.push_back(std::move(second));
+    return {};
+  }
+
   Result<std::vector<double>> disk_rates() const {
     const core::Bytes bytes(static_cast<std::size_t>(kBytes), 1);
     const core::Path file = options_.folder / "large.bin";
@@ -88,6 +106,7 @@ class Large final : public Stage {
   const ServeBenchOptions& options_;
   const core::Clock& clock_;
   std::vector<std::pair<std::string, RealStack>> stacks_;
+  std::vector<Part> echo_;
 };
 
 }  // namespace

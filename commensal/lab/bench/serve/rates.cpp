@@ -35,7 +35,8 @@ class Rates final : public Stage {
     file_ = folder_ / "simple.onnx";
     COMMENSAL_TRY(core::write_file_atomically(file_, model_));
     parties_.resize(kParties);
-    COMMENSAL_TRY(begin_echo());
+    COMMENSAL_TRY(begin_echo(kEcho, "echo", 1));
+    COMMENSAL_TRY(begin_echo(kTwice, "echo_twice", 2));
     COMMENSAL_TRY(begin_whole());
     COMMENSAL_TRY(begin_plain());
     COMMENSAL_ASSIGN(RealStack real, start_real(options_, folder_));
@@ -50,6 +51,7 @@ class Rates final : public Stage {
     const auto& whole = parties_[kWhole].parts[0].said();
     const std::array<Question, kParties> questions = {
         Question{parties_[kEcho].parts[0].said(), kEchoMethod, request(), ""},
+        Question{parties_[kTwice].parts[0].said(), kEchoMethod, request(), ""},
         Question{whole, kInferMethod, request(), ""}, question_at(plain_place_, request()),
         question_at(place_, request())};
     for (std::size_t i = 0; i < kParties; ++i) parties_[i].load = grpc_load(questions[i], clock_);
@@ -70,7 +72,7 @@ class Rates final : public Stage {
   }
 
  private:
-  enum Which : std::uint8_t { kEcho, kWhole, kPlain, kReceipts, kParties };
+  enum Which : std::uint8_t { kEcho, kTwice, kWhole, kPlain, kReceipts, kParties };
 
   Result<void> add(Which which, std::string name, const char* what, const Part::Serve& serve) {
     COMMENSAL_ASSIGN(Part part, Part::start(what, serve));
@@ -78,10 +80,11 @@ class Rates final : public Stage {
     parties_[which].parts.push_back(std::move(part));
     return {};
   }
-  Result<void> begin_echo() {
-    COMMENSAL_TRY(add(kEcho, "echo", "relay", relay));
-    const std::string address = parties_[kEcho].parts[0].said();
-    return add(kEcho, "echo", "echo",
+  Result<void> begin_echo(Which which, const char* name, int trips) {
+    COMMENSAL_TRY(
+        add(which, name, "relay", [&](const Part::Side& side) { return relay(side, trips); }));
+    const std::string address = parties_[which].parts[0].said();
+    return add(which, name, "echo",
                [&](const Part::Side& side) { return echo(side, address, kAnswerBytes); });
   }
   Result<void> begin_whole() {
