@@ -11,6 +11,9 @@ inline constexpr int kGrpcCallsMax = 128;                    // of one connectio
 inline constexpr std::size_t kGrpcStreamRequestsMax = 4;     // of one stream, under way
 inline constexpr std::int64_t kGrpcMessageWaitMs = 600'000;  // for a whole one, or the next
 inline constexpr std::int64_t kGrpcLightBytesMax = 64 << 10;  // read on the thread of all calls
+// Ahead of what was read: of a long message that is being read; of a connection, whosever it is.
+inline constexpr std::int32_t kGrpcAheadBytes = 2 << 20;
+inline constexpr std::int32_t kGrpcConnectionAheadBytes = 16 << 20;
 inline constexpr int kGrpcPartsMax = 1 << 13;  // messages in one, of any depth: tensors, parameters
 inline constexpr std::int64_t kGrpcAnswerBytesMax = (std::int64_t{1} << 31) - 1;  // protobuf's own
 // Calls of strangers that are refused as too many, of one network: at once, then a second; with
@@ -41,6 +44,7 @@ inline constexpr std::int64_t kGrpcFreeHeadBytes = 4 << 10;  // of a head, that 
 inline constexpr double kGrpcIdleShareOfWritten = 1.0 / 64;
 // Frames that wait to be written, where no more is read until some are.
 inline constexpr std::size_t kGrpcUnwrittenFramesMax = 1 << 12;
+inline constexpr std::size_t kGrpcUnreadAcksMax = 128;  // that a peer does not read: it is cut off
 // Of a connection before a token is seen on it: each call may have a window of its own ahead.
 inline constexpr std::uint64_t kGrpcStrangerBytesMax = 8 << 20;
 // Of one between two calls of an account's: a message of megabytes is read ahead by then.

@@ -10,10 +10,7 @@
 namespace commensal::http2 {
 namespace {
 
-// Of a message that is being read and has more than HTTP/2's first 64 KiB: ahead of what was read.
-constexpr std::int32_t kAheadBytes = 2 << 20;
 constexpr std::int32_t kFirstWindowBytes = NGHTTP2_INITIAL_WINDOW_SIZE;
-constexpr std::int32_t kConnectionAheadBytes = 16 << 20;  // it is read as it comes, whosever it is
 constexpr std::int64_t kPingNs = 10'000'000'000;
 constexpr std::int64_t kHandshakeNs = limits::kHelloWaitMs * std::int64_t{1'000'000};
 constexpr std::int64_t kClockSlackNs = 50'000'000;  // its time began before ours
@@ -66,7 +63,8 @@ void Session::begin() {
        static_cast<std::uint32_t>(shared_.terms.calls_max)},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits::kHttpHeaderBytesMax}};
   nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, settings, std::size(settings));
-  nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0, kConnectionAheadBytes);
+  nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
+                                        limits::kGrpcConnectionAheadBytes);
   pump();
   receive();
 }
@@ -238,9 +236,9 @@ void Session::feed(Stream& stream, std::string_view data) {
 /// What is read waits in its account's memory, what is not in nobody's.
 void Session::widen(Stream& stream) {
   const std::int64_t left = stream.incoming.left();
-  const bool is_long = left > kAheadBytes / 2 || stream.window > kFirstWindowBytes;
+  const bool is_long = left > limits::kGrpcAheadBytes / 2 || stream.window > kFirstWindowBytes;
   const auto wanted = static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(is_long ? left : 0, kFirstWindowBytes, kAheadBytes));
+      std::clamp<std::int64_t>(is_long ? left : 0, kFirstWindowBytes, limits::kGrpcAheadBytes));
   if (wanted == stream.window) return;
   stream.window = wanted;
   nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, stream.id, wanted);

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t kLineOverhead = 32;  // as SETTINGS_MAX_HEADER_LIST_SIZE counts
 constexpr std::size_t kFrameHeadBytes = 9;
-constexpr std::size_t kOutboundAcksMax = 128;  // that a peer does not read
 
 std::string_view text_of(const std::uint8_t* at, std::size_t size) {
   return {reinterpret_cast<const char*>(at), size};
@@ -78,7 +77,7 @@ nghttp2_session* Session::Events::new_session(Session& session) {
   nghttp2_session_callbacks_set_send_data_callback(told, send);
   nghttp2_option_set_no_auto_window_update(option, 1);
   nghttp2_option_set_no_closed_streams(option, 1);
-  nghttp2_option_set_max_outbound_ack(option, kOutboundAcksMax);
+  nghttp2_option_set_max_outbound_ack(option, limits::kGrpcUnreadAcksMax);
   nghttp2_option_set_stream_reset_rate_limit(
       option, static_cast<std::uint64_t>(limits::kGrpcTakenBackAtOnce),
       static_cast<std::uint64_t>(limits::kGrpcTakenBackPerSecond));
