@@ -121,11 +121,13 @@ void describe(const Trip& trip, const core::Result<gateway::InferResponse>& resp
   ended.offered_ns = journey.offered_ns;
   ended.committed_ns = journey.committed_ns;
   ended.offers = journey.offers;
-  if (journey.offers > 0) ended.provider = crypto::to_text(journey.provider);
-  if (!response) return;
-  ended.bytes_out = receipt::element_bytes(response->outputs);
-  ended.receipt = core::to_hex(response->receipt);
-  ended.provider = crypto::to_text(response->provider);
+  if (response) {
+    ended.bytes_out = receipt::element_bytes(response->outputs);
+    ended.receipt = core::to_hex(response->receipt);
+    ended.provider = crypto::to_text(response->provider);
+  } else if (journey.offers > 0) {
+    ended.provider = crypto::to_text(journey.provider);
+  }
 }
 
 void end(const Services& services, const std::shared_ptr<Trip>& trip,
