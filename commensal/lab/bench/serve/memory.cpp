@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <commensal/base/core/limits.hpp>
 #include <commensal/lab/bench/serve/simple_model.hpp>
 #include <commensal/lab/bench/serve/stage.hpp>
 
@@ -9,9 +10,11 @@ using core::Result;
 
 constexpr const char* kModel = "operator/simple";
 constexpr std::size_t kConcurrency = 64;
+constexpr std::size_t kTenths = 10;
 constexpr double kMib = 1 << 20;
 
-/// What both daemons hold after a tenth of the requests, and after all.
+/// What both daemons hold after each tenth of the requests. The book of receipts grows until it has
+/// limits::kReceiptsMax: what must not grow is all else, and the book from then on.
 class Memory final : public Stage {
  public:
   Memory(const ServeBenchOptions& options, const core::Clock& clock)
@@ -33,18 +36,27 @@ class Memory final : public Stage {
         clock_);
     COMMENSAL_TRY(wait_for(*load));
     std::size_t asked = 0;
-    COMMENSAL_TRY(ask(*load, options_.requests / 10, asked));
-    const double early = held();
-    const std::size_t early_asked = asked;
-    COMMENSAL_TRY(ask(*load, options_.requests, asked));
-    const double late = held();
-    if (asked == early_asked)
-      return core::fail(core::ErrorCode::kInvalidArgument,
-                        "memory: a slice asks more than --requests: expected more of them");
-    const std::string how = fmt::format("{} requests, {} under way", asked, kConcurrency);
-    report.rows.push_back(row_at_most("memory_after_a_tenth_mib", {}, {early / kMib}, how));
-    report.rows.push_back(row_at_most("memory_at_the_end_mib", {}, {late / kMib}, how));
-    report.rows.push_back(row_at_most("memory_growth_ratio", 1.05, {late / early}, how));
+    std::vector<double> tenths;
+    std::size_t full = 0;  // the tenth after which as many receipts are kept as ever are
+    for (std::size_t tenth = 1; tenth <= kTenths; ++tenth) {
+      const std::size_t before = asked;
+      COMMENSAL_TRY(ask(*load, options_.requests / kTenths * tenth, asked));
+      if (asked == before)
+        return core::fail(core::ErrorCode::kInvalidArgument,
+                          "memory: a slice asks more than a tenth of --requests: expected more");
+      if (asked < limits::kReceiptsMax) full = tenth;
+      tenths.push_back(held());
+      report.rows.push_back(row_at_most(fmt::format("memory_after_{}_tenths_mib", tenth), {},
+                                        {tenths.back() / kMib}, fmt::format("{} requests", asked)));
+    }
+    const bool fills = full + 1 < kTenths;
+    const double early = tenths[fills ? full : 0];
+    report.rows.push_back(row_at_most(
+        "memory_growth_ratio", 1.05, {tenths.back() / early},
+        fmt::format("{} requests, {} under way; from {}", asked, kConcurrency,
+                    fills ? fmt::format("the tenth on that ends with all {} receipts that are kept",
+                                        limits::kReceiptsMax)
+                          : "the first tenth on, while the book of receipts fills")));
     return {};
   }
 
