@@ -4,6 +4,7 @@
 #include <commensal/base/core/limits_gateway.hpp>
 #include <commensal/lab/sim/testing/liars.hpp>
 #include <commensal/lab/sim/testing/rollout_fixture.hpp>
+#include <limits>
 
 namespace commensal::sim {
 namespace {
@@ -99,6 +100,24 @@ TEST_F(MoneyRollouts, ACheatIsSlashedAndItsRolloutsEnd) {
   check(*market, {market->address_of(cheat)});
 }
 
+TEST_F(MoneyRollouts, WhatNobodyCanMakeSaysSoByItsCode) {
+  auto market = open(37, 0.3);
+  prepare_letters(*market);
+  add(*market, "honest");
+  gateway::RolloutRequest request = letters(3, {}, 0);
+  const std::vector<float> state(160, std::numeric_limits<float>::infinity());
+  request.inputs[1].value = tensor::Tensor::of<float>({1, 160}, state);
+  const RolloutStatus status = drive(*market, request);
+  EXPECT_EQ(status.entry.state, RolloutState::kFailed);
+  EXPECT_EQ(status.entry.reason_code, "invalid-argument") << status.entry.reason;
+  market->kill_gateway();
+  ASSERT_TRUE(market->start_gateway());
+  const auto again = market->gateway().rollouts().status(status.entry.id);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->entry.reason_code, "invalid-argument");
+  EXPECT_FALSE(again->entry.privacy_class);
+}
+
 // Else the price of all steps would be set aside for ever.
 TEST_F(MoneyRollouts, EndsWhereItsProviderGoesAwayForGood) {
   auto market = open(36, 0.3);
@@ -115,6 +134,7 @@ TEST_F(MoneyRollouts, EndsWhereItsProviderGoesAwayForGood) {
   market->rest_ms(limits::kRolloutAwayMsMax + 1000);
   EXPECT_EQ(status().entry.state, RolloutState::kFailed);
   EXPECT_EQ(status().entry.reason, "its provider was away for 60 minutes");
+  EXPECT_FALSE(status().entry.reason_code);
 }
 
 TEST_F(MoneyRollouts, WhoCannotPayForAllStepsIsRefusedUntilItCan) {

@@ -158,6 +158,25 @@ TEST(Answers, OfReceiptsAreOfWhatWasAskedForAndByWhoIsNamed) {
             "was said");
 }
 
+TEST(Answers, OfRolloutsSayByACodeWhyTheyEnded) {
+  const auto read = [](const std::string& code) {
+    const std::string text =
+        R"({"rollout":")" + std::string(64, '1') + R"(","key":"","provider":"0x)" +
+        std::string(40, '0') + R"(","state":"failed","reason":"any words",)" + code +
+        R"("steps_done":1,"steps":2,"final_state":")" + std::string(64, '2') +
+        R"(","audit_probability":1,"audits":{"open":0,"matched":1},"mismatches":[]})";
+    return read_rollout(core::as_bytes(text));
+  };
+  EXPECT_EQ(read(R"("reason_code":"invalid-argument",)")->reason_code, ErrorCode::kInvalidArgument);
+  // An older gateway says none, a newer one perhaps another.
+  for (const char* unknown : {"", R"("reason_code":null,)", R"("reason_code":"moonstruck",)"}) {
+    const auto info = read(unknown);
+    ASSERT_TRUE(info) << info.error().message;
+    EXPECT_FALSE(info->reason_code) << unknown;
+  }
+  EXPECT_FALSE(read(R"("reason_code":7,)"));
+}
+
 TEST(Answers, OfModelsAndReceiptsMustBeWhole) {
   for (const char* text : {"{}", "[]", "7", R"({"models":[{}]})", R"({"models":{}})",
                            R"({"receipts":[{"id":"00"}]})", R"({"accounts":[[]]})"}) {

@@ -31,14 +31,14 @@ constexpr std::array<StatusRow, 13> kStatuses = {{
     {504, ErrorCode::kDeadlineExceeded},
 }};
 
-std::optional<ErrorCode> code_from(const Json& name) {
+}  // namespace
+
+std::optional<ErrorCode> code_from(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(ErrorCode::kInternal); ++i) {
     if (name == core::name_of(static_cast<ErrorCode>(i))) return static_cast<ErrorCode>(i);
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 core::Error error_of(const HttpResponse& response) {
   const auto row = std::ranges::find(kStatuses, response.status, &StatusRow::status);
@@ -47,8 +47,8 @@ core::Error error_of(const HttpResponse& response) {
   const Json json = Json::parse(response.body.begin(), response.body.end(), nullptr, false);
   if (json.is_object() && json.contains("error") && json["error"].is_string())
     error.message = json["error"].get<std::string>();
-  if (json.is_object() && json.contains("code"))
-    error.code = code_from(json["code"]).value_or(error.code);
+  if (json.is_object() && json.contains("code") && json["code"].is_string())
+    error.code = code_from(json["code"].get<std::string>()).value_or(error.code);
   return error;
 }
 

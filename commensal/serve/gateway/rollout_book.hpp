@@ -35,13 +35,17 @@ struct RolloutEntry {
   double audit_probability = 0;  // of each step: as asked for, or what the stake needs
   std::int64_t created_ms = 0;
   RolloutState state = RolloutState::kRunning;
-  std::string reason;            // kFailed, kCaught: why
+  std::string reason;            // kFailed, kCaught: why, for people
   std::uint64_t steps_done = 0;  // delivered; on disk once it is over
   core::Digest final_root{};     // of the last one's outputs; zero before step 1
   // The model's, which may have been removed since.
   std::vector<ModelPort> inputs;
   std::vector<ModelPort> outputs;
   std::optional<std::string> privacy_class = {};  // of its states: Order's
+  /// kFailed: the name of the core::ErrorCode that a step was refused with, or not begun for; none
+  /// where it ended otherwise, or an older version wrote it. "invalid-argument" says that the
+  /// rollout itself cannot be made further, by its provider's word or by what that has delivered.
+  std::optional<std::string> reason_code = {};
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -63,6 +67,7 @@ struct RolloutEntry {
     archive.field("inputs", self.inputs);
     archive.field("outputs", self.outputs);
     archive.tail("privacy_class", self.privacy_class);
+    archive.tail("reason_code", self.reason_code);  // behind a privacy_class: RolloutBook::put
   }
 };
 

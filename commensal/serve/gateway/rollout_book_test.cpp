@@ -27,5 +27,21 @@ TEST(RolloutBookTest, WhateverTheReasonIsItIsReadBack) {
   }
 }
 
+TEST(RolloutBookTest, TheReasonsCodeIsKeptWhereThereIsNoPrivacyClassToo) {
+  for (const auto& code : {std::optional<std::string>(), std::optional<std::string>("unavailable")})
+    for (const auto& of : {std::optional<std::string>(), std::optional<std::string>("medical")}) {
+      store::MemoryStore store;
+      RolloutEntry entry;
+      entry.id = core::Digest{1};
+      entry.reason_code = code;
+      entry.privacy_class = of;
+      ASSERT_TRUE(RolloutBook(store).put(entry));
+      RolloutBook again(store);
+      ASSERT_TRUE(again.open());
+      EXPECT_EQ(again.find(entry.id)->reason_code, code);
+      EXPECT_EQ(again.find(entry.id)->privacy_class, of);
+    }
+}
+
 }  // namespace
 }  // namespace commensal::gateway

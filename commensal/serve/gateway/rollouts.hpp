@@ -184,7 +184,9 @@ class Rollouts {
   void again(Live& live, const core::Error& why);
   core::Result<void> move(Live& live);
   void refused(Live& live, const core::Error& why);
-  void fail(Live& live, RolloutState state, const std::string& why);
+  /// `code`: of a step that was refused, or not begun.
+  void fail(Live& live, RolloutState state, const std::string& why,
+            std::optional<core::ErrorCode> code = std::nullopt);
   void finish(Live& live);
   void close(RolloutEntry entry);
   void wake(const core::Digest& rollout);

@@ -71,7 +71,8 @@ void Rollouts::go_on(Live& live) {
     }
     if (const auto fits = fit_next_state(live); !fits) {
       return fail(live, RolloutState::kFailed,
-                  fmt::format("{}: go on in another rollout", fits.error().message));
+                  fmt::format("{}: go on in another rollout", fits.error().message),
+                  fits.error().code);
     }
     if (const auto afforded = afford(live); !afforded) {
       live.hindrance = afforded.error().message;
@@ -247,7 +248,7 @@ void Rollouts::on_lost(const event::StepLost& lost) {
 /// For good: somebody else begins it, if it was not begun.
 void Rollouts::refused(Live& live, const core::Error& why) {
   const bool is_begun = live.work->client.last().step.index() > 0;
-  if (is_begun || !move(live)) fail(live, RolloutState::kFailed, why.message);
+  if (is_begun || !move(live)) fail(live, RolloutState::kFailed, why.message, why.code);
 }
 
 /// To another provider, as another job. Errors: there is none, the store's.
@@ -351,10 +352,12 @@ void Rollouts::finish(Live& live) {
   close(std::move(entry));
 }
 
-void Rollouts::fail(Live& live, RolloutState state, const std::string& why) {
+void Rollouts::fail(Live& live, RolloutState state, const std::string& why,
+                    std::optional<ErrorCode> code) {
   RolloutEntry entry = live.entry;
   entry.state = state;
   entry.reason = why;
+  if (code) entry.reason_code = core::name_of(*code);
   close(std::move(entry));
 }
 

@@ -107,5 +107,12 @@ TEST(RolloutJson, NamesThePrivacyClassThatItIsOf) {
   EXPECT_NE(rollout_json(status).find(R"("privacy_class":"medical",)"), std::string::npos);
 }
 
+TEST(RolloutJson, HasTheCodeThatAStepWasRefusedWith) {
+  gateway::RolloutStatus status;
+  EXPECT_NE(rollout_json(status).find(R"("reason_code":null,)"), std::string::npos);
+  status.entry.reason_code = "invalid-argument";
+  EXPECT_NE(rollout_json(status).find(R"("reason_code":"invalid-argument",)"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace commensal::http

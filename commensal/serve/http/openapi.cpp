@@ -128,10 +128,10 @@ constexpr About kAbout[] = {
     {"POST /v1/locks", "Lock money for tickets"},
     {"POST /v1/credits", "Grant test credit"},
     {"POST /v1/transactions", "A signed transaction for the ledger", "bytes"},
-    {"POST /v1/rollouts", "Start a rollout of many steps"},
-    {"GET /v1/rollouts", "Own rollouts, by ?key= those whose keys begin so"},
-    {"GET /v1/rollouts/{rollout}", "How far a rollout is"},
-    {"DELETE /v1/rollouts/{rollout}", "Cancel a rollout"},
+    {"POST /v1/rollouts", "Start a rollout of many steps", "", "Rollout"},
+    {"GET /v1/rollouts", "Own rollouts, by ?key= those whose keys begin so", "", "Rollouts"},
+    {"GET /v1/rollouts/{rollout}", "How far a rollout is", "", "Rollout"},
+    {"DELETE /v1/rollouts/{rollout}", "Cancel a rollout", "", "Rollout"},
     {"GET /v1/rollouts/{rollout}/record", "What is kept of it", "", "bytes"},
     {"GET /v1/rollouts/{rollout}/steps/{step}", "A step and its receipt", "", "bytes"},
     {"POST /v1/audits", "Take an audit", "", "bytes"},
@@ -147,6 +147,15 @@ constexpr std::string_view kSchemas =
     R"({
   "Error": {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"},
     "code": {"type": "string"}}},
+  "Rollout": {"type": "object", "required": ["rollout", "state", "steps_done", "steps"],
+    "additionalProperties": true, "properties": {"rollout": {"type": "string"}, "state": {"enum": [
+    "running", "finished", "failed", "caught", "cancelled"]}, "reason": {"type": "string"},
+    "reason_code": {"type": ["string", "null"], "description":
+    "Of failed: the code, as of errors, that a step was refused with; null: unknown"},
+    "steps_done": {"type": "integer"}, "steps": {"type": "integer"}, "trusted_steps": {"type":
+    "integer"}, "confirmed_steps": {"type": "integer"}}},
+  "Rollouts": {"type": "object", "required": ["rollouts"], "properties": {"rollouts": {"type":
+    "array", "items": {"$ref": "#/components/schemas/Rollout"}}}},
   "Nothing": {},
   "Live": {"type": "object", "properties": {"live": {"type": "boolean"}}},
   "Ready": {"type": "object", "properties": {"name": {"type": "string"}, "ready": {"type":
