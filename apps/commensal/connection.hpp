@@ -2,15 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/file.hpp>
 #include <commensal/compute/graph/ir.hpp>
 #include <commensal/serve/client/client.hpp>
-#include <optional>
-#include <stop_token>
 #include <string>
-#include <thread>
 
 namespace commensal::apps {
 
@@ -37,26 +32,6 @@ core::Result<std::string> full_model_name(client::Client& client, const std::str
 /// Likewise of what is to be pushed. Errors, before anything is sent: also kInvalidArgument (no
 /// name of a model), kPermissionDenied (another owner than the token's account).
 core::Result<std::string> name_to_push(client::Client& client, const std::string& given);
-
-/// Asks until somebody is there to answer; one who is away for longer than that by the clock, from
-/// when that was first seen, or at `stop`, is given up.
-template <class Ask>
-auto ask_again(const core::Clock& clock, std::int64_t away_ms_max, const Ask& ask,
-               const std::stop_token& stop = {}) -> decltype(ask()) {
-  constexpr int kPauseMs = 200;
-  std::optional<std::int64_t> away_ns;
-  for (;;) {
-    auto answer = ask();
-    const bool is_away = !answer && (answer.error().code == core::ErrorCode::kUnavailable ||
-                                     answer.error().code == core::ErrorCode::kDeadlineExceeded ||
-                                     answer.error().code == core::ErrorCode::kDataLoss);
-    if (!is_away || stop.stop_requested()) return answer;
-    const std::int64_t now_ns = clock.monotonic_ns();
-    if (now_ns - away_ns.value_or(now_ns) >= away_ms_max * 1'000'000) return answer;
-    if (!away_ns) away_ns = now_ns;
-    std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMs));
-  }
-}
 
 /// A graph with the model's inputs and outputs that does nothing: what files are read against.
 graph::Graph ports_graph(const client::ModelInfo& model);

@@ -159,9 +159,46 @@ void TrainingReport::tell(const std::string& line, const Json& members) {
   std::fflush(stdout);
 }
 
-void TrainingReport::go_back(const train::Trainer& trainer) {
+void TrainingReport::went_back(const train::Trainer& trainer) {
   shown_ = trainer.done();
   told_ = std::min(told_, trainer.held_out().size());
+}
+
+Result<void> TrainingReport::shown(const train::Trainer& trainer, const training::Made& made) {
+  if (made.is_here) return show(trainer, "  made here");
+  std::string cost;
+  if (made.cost > 0) cost = fmt::format("  cost {:.0f}", made.cost);
+  if (made.is_paid_before) cost = "  paid before";
+  return show(trainer, cost + "  by " + crypto::to_text(made.provider));
+}
+
+void TrainingReport::told_rollout(const core::Digest& rollout, const crypto::Address& provider) {
+  const std::string id = core::to_hex(rollout), by = crypto::to_text(provider);
+  tell(fmt::format("rollout {}  by {}", id, by), {{"rollout", id}, {"provider", by}});
+}
+
+void TrainingReport::told_end(std::int64_t done, const crypto::Address& provider,
+                              const std::string& why) {
+  const std::string by = crypto::to_text(provider);
+  tell(fmt::format("back to step {:>3}  {}: {}", done, by, why),
+       {{"back_to", done}, {"provider", by}, {"reason", why}});
+}
+
+void TrainingReport::told_made_here(std::int64_t first, std::int64_t last,
+                                    const crypto::Address& provider, const std::string& why) {
+  const std::string by = crypto::to_text(provider);
+  tell(fmt::format("made here  steps {} to {}, not as by {}: {}", first, last, by, why),
+       {{"made_here", last}, {"provider", by}, {"reason", why}});
+}
+
+void TrainingReport::told_waiting(const std::string& why) {
+  end();
+  fmt::print(stderr, "waiting: {}\n", why);
+}
+
+void TrainingReport::told_goes_on(const core::Digest& rollout, const std::string& why) {
+  end();
+  fmt::print(stderr, "rollout {} goes on: {}\n", core::to_hex(rollout), why);
 }
 
 std::string training_curve(const train::Trainer& trainer, const train::Plan& plan) {

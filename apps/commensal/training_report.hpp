@@ -5,6 +5,7 @@
 #include <commensal/base/core/clock.hpp>
 #include <commensal/compute/train/tensorboard.hpp>
 #include <commensal/compute/train/trainer.hpp>
+#include <commensal/serve/client/training/observer.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -13,8 +14,9 @@ namespace commensal::apps {
 
 /// What is said of a training while it goes on: about ten lines on stdout (with `json` a line for
 /// each step and evaluation), a bar where stderr is a terminal, and where nobody sees the bar a
-/// line every ten seconds; events for TensorBoard.
-class TrainingReport {
+/// line every ten seconds; events for TensorBoard. Of one at a gateway also who makes it, and what
+/// goes wrong; what it waits for, on stderr. Thread-safety: none.
+class TrainingReport final : public training::Observer {
  public:
   TrainingReport(const train::Trainer& trainer, const train::Plan& plan, bool json)
       : first_(trainer.done()),
@@ -29,13 +31,22 @@ class TrainingReport {
   /// After steps, or an evaluation before the first one. `note`: what else there is to say of the
   /// last one. Errors: those of EventFile.
   core::Result<void> show(const train::Trainer& trainer, const std::string& note = "");
-  /// Something else: a line, with `json` these members.
-  void tell(const std::string& line, const nlohmann::ordered_json& members);
-  /// The trainer has gone back.
-  void go_back(const train::Trainer& trainer);
   void end() { bar_.clear(); }
 
+  core::Result<void> shown(const train::Trainer& trainer) override { return show(trainer); }
+  core::Result<void> shown(const train::Trainer& trainer, const training::Made& made) override;
+  void went_back(const train::Trainer& trainer) override;
+  void told_rollout(const core::Digest& rollout, const crypto::Address& provider) override;
+  void told_end(std::int64_t done, const crypto::Address& provider,
+                const std::string& why) override;
+  void told_made_here(std::int64_t first, std::int64_t last, const crypto::Address& provider,
+                      const std::string& why) override;
+  void told_waiting(const std::string& why) override;
+  void told_goes_on(const core::Digest& rollout, const std::string& why) override;
+
  private:
+  /// A line, with `json` these members.
+  void tell(const std::string& line, const nlohmann::ordered_json& members);
   core::Result<void> tell_losses(const train::Trainer& trainer);
   void tell_step(const train::Trainer& trainer, const std::string& note);
   double steps_per_s(const train::Trainer& trainer, std::int64_t now_ns) const;

@@ -3,14 +3,17 @@
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/model_name.hpp>
 #include <apps/commensal/privacy_options.hpp>
-#include <apps/commensal/rollout_steps.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/feeds.hpp>
 #include <apps/common/log.hpp>
 #include <apps/common/outputs.hpp>
 #include <apps/common/progress.hpp>
 #include <apps/common/rollout_job.hpp>
+#include <commensal/base/core/clock.hpp>
 #include <commensal/base/core/rng.hpp>
+#include <commensal/serve/client/ask_again.hpp>
+#include <commensal/serve/client/training/http_gateway.hpp>
+#include <commensal/serve/client/training/rollout_steps.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -82,29 +85,31 @@ void print(const RolloutJob& job, const client::RolloutInfo& info) {
   }
 }
 
-Result<client::RolloutInfo> follow(const RolloutJob& job, client::Client& client,
+Result<client::RolloutInfo> follow(const RolloutJob& job, training::Gateway& gateway,
                                    client::RolloutInfo info) {
   const core::SystemClock clock;
   Progress progress("rollout");
   while (!info.is_over()) {
     const std::uint64_t seen = info.steps_done;
-    COMMENSAL_ASSIGN(
-        info, ask_again(clock, kAwayMsMax, [&] { return client.rollout(info.id, seen, kWaitMs); }));
+    COMMENSAL_ASSIGN(info, client::ask_again(clock, kAwayMsMax, [&] {
+                       return gateway.rollout(info.id, seen, kWaitMs);
+                     }));
     progress.show(info.steps_done, info.steps);
     if (job.streams && info.steps_done > seen) stream(info);
   }
   return info;
 }
 
-Result<void> save(const RolloutJob& job, client::Client& client, const client::RolloutOrder& order,
-                  const client::RolloutInfo& info) {
+Result<void> save(const RolloutJob& job, training::Gateway& gateway,
+                  const client::RolloutOrder& order, const client::RolloutInfo& info) {
   if (job.output_dir.empty() || info.steps_done == 0) return {};
   const core::SystemClock clock;
   const auto open = [&](const rollout::JobRecord& record) {
     return rollout::SignedSteps::open(record, info.provider, order.inputs);
   };
-  COMMENSAL_ASSIGN(const auto outputs,
-                   RolloutSteps(client, clock, info.id, open, kAwayMsMax).outputs(info.steps_done));
+  COMMENSAL_ASSIGN(
+      const auto outputs,
+      training::RolloutSteps(gateway, clock, info.id, open, kAwayMsMax).outputs(info.steps_done));
   return write_outputs(outputs, job.output_dir);
 }
 
@@ -123,8 +128,9 @@ Result<int> run(const RolloutArguments& options) {
                     "false ones would pay a provider of this stake",
                     begun.audit_probability, order.audit_probability));
   }
-  COMMENSAL_ASSIGN(const auto info, follow(job, client, std::move(begun)));
-  COMMENSAL_TRY(save(job, client, order, info));
+  training::HttpGateway gateway(client);
+  COMMENSAL_ASSIGN(const auto info, follow(job, gateway, std::move(begun)));
+  COMMENSAL_TRY(save(job, gateway, order, info));
   print(job, info);
   if (!info.mismatches.empty()) return 2;
   if (info.state == "finished") return 0;

@@ -58,8 +58,8 @@ Result<void> check_at_end(const train::Trainer& trainer, const train::Plan& plan
 
 /// To the last step. Error: kCancelled (by a signal; what was made is kept where the plan says).
 /// `place`: null for here.
-Result<RemoteEnd> train_to_end(train::Trainer& trainer, const train::Plan& plan, AtGateway* place,
-                               const TrainArguments& options) {
+Result<training::End> train_to_end(train::Trainer& trainer, const train::Plan& plan,
+                                   AtGateway* place, const TrainArguments& options) {
   const StoppingOnSignal stopping;
   const std::stop_token stop = stopping.token();
   TrainingReport report(trainer, plan, options.json);
@@ -70,7 +70,7 @@ Result<RemoteEnd> train_to_end(train::Trainer& trainer, const train::Plan& plan,
     COMMENSAL_TRY(done);
     COMMENSAL_TRY(trainer.save());
     COMMENSAL_TRY(check_at_end(trainer, plan));
-    return RemoteEnd();
+    return training::End();
   }
   const auto end = train_at_gateway(trainer, *place, report, stop);
   report.end();
@@ -163,7 +163,7 @@ Result<int> run_training(TrainArguments& options) {
                trainer.weights(), std::min(trainer.done() + 1, plan.steps), plan.steps, plan.batch);
     std::fflush(stdout);
   }
-  COMMENSAL_ASSIGN(const RemoteEnd end, train_to_end(trainer, plan, place.get(), options));
+  COMMENSAL_ASSIGN(const training::End end, train_to_end(trainer, plan, place.get(), options));
   const EndingAtOnce ending;
   if (!options.json) {
     print_end(trainer, plan);

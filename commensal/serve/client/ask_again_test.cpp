@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <apps/commensal/connection.hpp>
+#include <commensal/serve/client/ask_again.hpp>
 
-namespace commensal::apps {
+namespace commensal::client {
 namespace {
 
 using core::ErrorCode;
@@ -45,4 +45,4 @@ TEST(AskAgain, EndsWithAnAnswerAnotherErrorOrAtStop) {
 }
 
 }  // namespace
-}  // namespace commensal::apps
+}  // namespace commensal::client

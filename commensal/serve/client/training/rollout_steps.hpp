@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <apps/commensal/connection.hpp>
+#include <commensal/base/core/clock.hpp>
+#include <commensal/serve/client/training/gateway.hpp>
 #include <commensal/verify/rollout/signed_steps.hpp>
 #include <functional>
 #include <optional>
+#include <stop_token>
 
-namespace commensal::apps {
+namespace commensal::training {
 
 /// The steps of a rollout as its gateway hands them out, none of which is believed further than
-/// both parties have signed it. Client and clock outlive this object.
+/// both parties have signed it. Gateway and clock outlive this object. Thread-safety: none.
 class RolloutSteps {
  public:
   using Open = std::function<core::Result<rollout::SignedSteps>(const rollout::JobRecord&)>;
 
-  /// `away_ms_max`, `stop`: as ask_again()'s.
-  RolloutSteps(client::Client& client, const core::Clock& clock, const core::Digest& rollout,
-               Open open, std::int64_t away_ms_max, std::stop_token stop = {})
-      : client_(client),
+  /// `away_ms_max`, `stop`: as client::ask_again()'s.
+  RolloutSteps(Gateway& gateway, const core::Clock& clock, const core::Digest& rollout, Open open,
+               std::int64_t away_ms_max, std::stop_token stop = {})
+      : gateway_(gateway),
         clock_(clock),
         rollout_(rollout),
         open_(std::move(open)),
         away_ms_max_(away_ms_max),
         stop_(std::move(stop)) {}
 
-  /// What was delivered in a step. Errors: the client's, kDataLoss, those of `open`, and of
+  /// What was delivered in a step. Errors: the gateway's, kDataLoss, those of `open`, and of
   /// SignedSteps::outputs.
   core::Result<tensor::NamedTensors> outputs(std::uint64_t step);
 
  private:
-  client::Client& client_;
+  Gateway& gateway_;
   const core::Clock& clock_;
   const core::Digest rollout_;
   const Open open_;
@@ -38,4 +40,4 @@ class RolloutSteps {
   std::optional<rollout::SignedSteps> signed_;
 };
 
-}  // namespace commensal::apps
+}  // namespace commensal::training
