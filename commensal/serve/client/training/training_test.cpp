@@ -127,6 +127,26 @@ TEST_F(RemoteTrainings, MakeHereWhatCannotBeRight) {
                           "rollout", "12"));
 }
 
+// The fault: the end of an English sentence decided it.
+TEST_F(RemoteTrainings, MakeHereWhatNobodyCouldMakeHoweverThatIsSaid) {
+  const Act refused{.made = 0,
+                    .state = "failed",
+                    .reason = "in other words",
+                    .reason_code = core::ErrorCode::kInvalidArgument};
+  gateway_.script = {refused};
+  expect_trained(listener_, {.segments = 3, .audited = 3});
+  EXPECT_THAT(listener_.said,
+              ElementsAre("rollout", "end 0: in other words", "here 1", "here 2", "here 3",
+                          "here 4", "made here 1 to 4: in other words", "rollout", "8", "12"));
+}
+
+TEST_F(RemoteTrainings, MakeNothingHereForAReasonThatIsUnknown) {
+  const Act refused{.made = 0, .state = "failed", .reason = "a state is not finite"};
+  gateway_.script = {refused, refused, refused};
+  EXPECT_EQ(error_of(listener_), "step 1 was not made: a state is not finite");
+  EXPECT_EQ(listener_.said.back(), "end 0: a state is not finite");
+}
+
 TEST_F(RemoteTrainings, GiveUpAGatewayThatStaysAway) {
   gateway_.is_away = true;
   EXPECT_EQ(error_of(listener_), "nobody is there");
