@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <commensal/base/core/bytes.hpp>
-#include <commensal/base/core/pages.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -43,7 +42,6 @@ class GrowingBytes {
     std::ignore = bytes_.release();
     bytes_.reset(static_cast<std::uint8_t*>(moved));
     capacity_ = capacity;
-    prefer_large_pages(bytes_.get() + size_, capacity_ - size_);
   }
 
   std::unique_ptr<std::uint8_t, Free> bytes_;

@@ -8,8 +8,8 @@
 namespace commensal::limits {
 
 inline constexpr std::int64_t kReceiptAgeMs = std::int64_t{30} * 86'400'000;
-// Larger ones are files of their own: rows are written on the loop, which all wait for, page by page
-// and twice (log and table).
+// Larger ones are files of their own: rows are written page by page and twice (log and table), by
+// the one thread that writes all of them.
 inline constexpr std::uint64_t kOpeningRowBytesMax = 256 << 10;
 inline constexpr std::size_t kProvidersRememberedMax = 4096;  // that have worked, and are gone
 

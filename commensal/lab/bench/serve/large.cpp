@@ -17,7 +17,7 @@ constexpr int kWrites = 16;
 
 /// 10 MB in, one element out, one request at a time: over gateway and provider with their state on
 /// the disk, which keeps the input until its audit is drawn, and where nothing waits for one.
-/// Beside them gRPC alone over as many hops, and what a durable write of as much takes.
+/// Beside them gRPC alone over two hops, and what a durable write of as much takes.
 class Large final : public Stage {
  public:
   Large(const ServeBenchOptions& options, const core::Clock& clock)
