@@ -29,20 +29,29 @@ Result<RolloutInfo> Follower::follow(const Rollout& rollout) {
     COMMENSAL_ASSIGN(auto news,
                      client::ask_again(context_.outside.clock, kAwayMsMax, ask, context_.stop));
     info = believed(std::move(news), context_.audits_all);
+    note_provider(info);
   }
 }
 
 void Follower::begin(const Rollout& rollout) {
   const RolloutInfo& info = rollout.info;
-  const auto open = [this, provider = info.provider,
-                     inputs = rollout.inputs](const rollout::JobRecord& record) {
-    return rollout::SignedSteps::open(record, provider, model_.graph(), model_.roots(), inputs);
+  // Called where a step is delivered: from then on its provider stays.
+  const auto open = [this, inputs = rollout.inputs](const rollout::JobRecord& record) {
+    return rollout::SignedSteps::open(record, provider_, model_.graph(), model_.roots(), inputs);
   };
   const Outside& outside = context_.outside;
   steps_.emplace(outside.gateway, outside.clock, info.id, open, kAwayMsMax, context_.stop);
   running_ = info.id;
   context_.tally.has_begun = true;
-  observer_.told_rollout(info.id, info.provider);
+  provider_ = info.provider;
+  observer_.told_rollout(info.id, provider_);
+}
+
+/// Who refuses the first step gives way to another, under the same id.
+void Follower::note_provider(const RolloutInfo& info) {
+  if (info.provider == provider_) return;
+  provider_ = info.provider;
+  observer_.told_rollout(info.id, provider_);
 }
 
 Result<RolloutInfo> Follower::end(const Rollout& rollout, RolloutInfo info,

@@ -28,6 +28,7 @@ class Follower {
 
  private:
   void begin(const Rollout& rollout);
+  void note_provider(const client::RolloutInfo& info);
   core::Result<client::RolloutInfo> end(const Rollout& rollout, client::RolloutInfo info,
                                         const train::Checkpoint& before, std::uint64_t taken);
   core::Result<bool> take(const Rollout& rollout, const client::RolloutInfo& info,
@@ -50,6 +51,7 @@ class Follower {
   const double price_;
   std::optional<RolloutSteps> steps_;    // of the present rollout
   std::optional<core::Digest> running_;  // the present rollout
+  crypto::Address provider_;             // its, who may give way until a step is delivered
 };
 
 }  // namespace commensal::training

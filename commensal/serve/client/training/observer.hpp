@@ -28,6 +28,7 @@ class Observer {
   /// It is back at fewer steps.
   virtual void went_back(const train::Trainer& trainer) = 0;
 
+  /// It has begun, or another provider has taken it over before its first step.
   virtual void told_rollout(const core::Digest& rollout, const crypto::Address& provider) = 0;
   /// A rollout ended before its last segment: the training goes on after step `done` without it.
   virtual void told_end(std::int64_t done, const crypto::Address& provider,

@@ -111,6 +111,14 @@ TEST_F(RemoteTrainings, GoBackAfterAProviderThatWasCaught) {
                                           "rollout", "8", "12"));
 }
 
+// The fault: its steps were looked at as those of the provider that had refused the first.
+TEST_F(RemoteTrainings, StayWithARolloutThatMovesToAnotherProvider) {
+  gateway_.script = {{.moves = true}};
+  expect_trained(listener_, {.segments = 3, .audited = 3});
+  EXPECT_THAT(listener_.said, ElementsAre("rollout", "rollout", "4", "8", "12"));
+  EXPECT_EQ(gateway_.started, 1);
+}
+
 TEST_F(RemoteTrainings, GiveUpAfterThreeRolloutsThatBringNothing) {
   const Act vain{.made = 0, .state = "failed", .reason = "no room"};
   gateway_.script = {vain, vain, vain};

@@ -155,6 +155,10 @@ Result<RolloutInfo> ScriptedGateway::start_rollout(const client::RolloutOrder& o
   made.last.reason_code = act.reason_code;
   made.last.trusted_steps = std::min(act.trusted, info.steps_done);
   made.last.confirmed_steps = made.last.audits_matched = made.last.trusted_steps;
+  if (act.moves) {
+    info.provider = refuser_;
+    info.steps_done = info.trusted_steps = info.confirmed_steps = info.audits_matched = 0;
+  }
   return kept_.emplace(info.id, std::move(made)).first->second.info;
 }
 

@@ -23,6 +23,7 @@ struct Act {
   std::optional<core::ErrorCode> reason_code = {};
   Lie lie = Lie::kNone;
   std::uint64_t lies_from = 2;  // the step
+  bool moves = false;           // who is asked first refuses its first step
 };
 
 /// A gateway with a provider that makes rollouts at once, each as the script says: its steps are
@@ -63,6 +64,7 @@ class ScriptedGateway final : public Gateway {
   core::CounterRng rng_{7};
   const crypto::SecretKey consumer_ = crypto::SecretKey::generate(rng_);
   const crypto::SecretKey provider_ = crypto::SecretKey::generate(rng_);
+  const crypto::Address refuser_ = crypto::SecretKey::generate(rng_).address();
   client::ModelInfo model_;
   std::shared_ptr<const graph::Graph> graph_;
   std::map<core::Digest, Kept> kept_;
