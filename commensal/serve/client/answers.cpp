@@ -201,8 +201,7 @@ core::Result<RolloutInfo> rollout_of(const Json& json) {
   info.provider = members.address("provider");
   info.state = members.text("state");
   info.reason = members.text("reason");
-  if (json.contains("reason_code") && !json["reason_code"].is_null())
-    info.reason_code = code_from(members.text("reason_code"));
+  if (json.contains("reason_code")) info.reason_code = members.text("reason_code");
   info.steps_done = members.number<std::uint64_t>("steps_done");
   info.steps = members.number<std::uint64_t>("steps");
   if (json.contains("trusted_steps"))

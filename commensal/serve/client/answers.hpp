@@ -10,9 +10,6 @@ namespace commensal::client {
 /// The gateway's error: its own code, or that of its status where it names none; and its line.
 core::Error error_of(const HttpResponse& response);
 
-/// None: it has no code of this name.
-std::optional<core::ErrorCode> code_from(std::string_view name);
-
 // Errors of all that follow: kDataLoss.
 core::Result<ModelInfo> read_model(core::ByteView body);
 core::Result<std::vector<ModelInfo>> read_models(core::ByteView body);

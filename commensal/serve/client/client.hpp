@@ -98,15 +98,19 @@ struct RolloutOrder {
   std::string privacy_class = {};  // as infer()'s
 };
 
+/// RolloutInfo::reason_code, where states are to be finite: the next one would not be, as the
+/// gateway saw, or as its provider claims by refusing the step itself, which proves nothing.
+inline constexpr const char* kNotFinite = "not-finite";
+
 struct RolloutInfo {
   core::Digest id{};
   std::string key;  // of its order
   crypto::Address provider;
   std::string state;   // "running", "finished", "failed", "caught", "cancelled"
   std::string reason;  // for people
-  /// What a step was refused with, where that ended it; none: unknown (an older gateway says none).
-  /// kInvalidArgument: as its provider says or has shown, nobody could make it further.
-  std::optional<core::ErrorCode> reason_code;
+  /// Of "failed": kNotFinite; "": none, or unknown (to an older gateway, or one that was started
+  /// since).
+  std::string reason_code = {};
   std::uint64_t steps_done = 0;  // delivered
   std::uint64_t steps = 0;
   std::uint64_t trusted_steps = 0;    // that another can go on after; an older gateway says none

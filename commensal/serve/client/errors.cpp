@@ -31,14 +31,14 @@ constexpr std::array<StatusRow, 13> kStatuses = {{
     {504, ErrorCode::kDeadlineExceeded},
 }};
 
-}  // namespace
-
 std::optional<ErrorCode> code_from(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(ErrorCode::kInternal); ++i) {
     if (name == core::name_of(static_cast<ErrorCode>(i))) return static_cast<ErrorCode>(i);
   }
   return std::nullopt;
 }
+
+}  // namespace
 
 core::Error error_of(const HttpResponse& response) {
   const auto row = std::ranges::find(kStatuses, response.status, &StatusRow::status);

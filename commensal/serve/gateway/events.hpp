@@ -54,6 +54,7 @@ struct StepLost {
   WorkPtr work;
   Loss loss = Loss::kOurs;
   core::Error error;
+  bool is_state_refused = false;  // what was delivered holds a state that the job does not allow
 };
 /// Deliveries: what opens it is in a file, of so many bytes, or why not.
 struct OpeningFiled {

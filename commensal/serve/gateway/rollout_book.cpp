@@ -28,7 +28,6 @@ Result<void> RolloutBook::open() {
       return false;
     }
     std::copy(key.begin(), key.end(), entry->id.begin());
-    if (entry->privacy_class && entry->privacy_class->empty()) entry->privacy_class.reset();
     if (!entry->key.empty()) keys_[{entry->account, entry->key}] = entry->id;
     of_job_[entry->job] = entry->id;
     entries_.emplace(entry->id, *std::move(entry));
@@ -67,7 +66,6 @@ void RolloutBook::forget(const core::Digest& rollout) {
 Result<void> RolloutBook::put(const RolloutEntry& entry) {
   RolloutEntry kept = entry;
   kept.reason = protocol::one_line(entry.reason);  // a peer may have had its say in it
-  if (kept.reason_code && !kept.privacy_class) kept.privacy_class = "";  // a tail has no gaps
   COMMENSAL_ASSIGN(core::Bytes row, protocol::encode_stored(kept));
   COMMENSAL_TRY(
       store_.apply({{std::string(kRollouts), {entry.id.begin(), entry.id.end()}, std::move(row)}}));

@@ -17,6 +17,11 @@ enum class RolloutState : std::uint8_t {
 };
 std::span<const std::string_view> enum_names(RolloutState);
 
+/// RolloutEntry::reason_code of kFailed, of a rollout whose states are to be finite: the next one
+/// would not be, as was seen here, or as its provider claims by refusing the step itself
+/// (kInvalidArgument).
+inline constexpr std::string_view kNotFinite = "not-finite";
+
 /// What the gateway knows of a rollout besides its steps (rollout::JobRows).
 struct RolloutEntry {
   static constexpr std::string_view kRecord = "rollout";
@@ -42,10 +47,8 @@ struct RolloutEntry {
   std::vector<ModelPort> inputs;
   std::vector<ModelPort> outputs;
   std::optional<std::string> privacy_class = {};  // of its states: Order's
-  /// kFailed: the name of the core::ErrorCode that a step was refused with, or not begun for; none
-  /// where it ended otherwise, or an older version wrote it. "invalid-argument" says that the
-  /// rollout itself cannot be made further, by its provider's word or by what that has delivered.
-  std::optional<std::string> reason_code = {};
+  /// Not on disk, where an older gateway would refuse it: after a start it is unknown, "".
+  std::string reason_code = {};
 
   template <class Archive, class Self>
   static void fields(Archive& archive, Self& self) {
@@ -67,7 +70,6 @@ struct RolloutEntry {
     archive.field("inputs", self.inputs);
     archive.field("outputs", self.outputs);
     archive.tail("privacy_class", self.privacy_class);
-    archive.tail("reason_code", self.reason_code);  // behind a privacy_class: RolloutBook::put
   }
 };
 

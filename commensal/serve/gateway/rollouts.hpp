@@ -183,10 +183,9 @@ class Rollouts {
   void retry_later(Live& live);
   void again(Live& live, const core::Error& why);
   core::Result<void> move(Live& live);
-  void refused(Live& live, const core::Error& why);
-  /// `code`: of a step that was refused, or not begun.
-  void fail(Live& live, RolloutState state, const std::string& why,
-            std::optional<core::ErrorCode> code = std::nullopt);
+  void refused(Live& live, const core::Error& why, std::string_view code = {});
+  /// `code`: RolloutEntry::reason_code.
+  void fail(Live& live, RolloutState state, const std::string& why, std::string_view code = {});
   void finish(Live& live);
   void close(RolloutEntry entry);
   void wake(const core::Digest& rollout);

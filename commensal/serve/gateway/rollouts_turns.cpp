@@ -17,6 +17,15 @@ constexpr ErrorCode kFinal[] = {ErrorCode::kInvalidArgument, ErrorCode::kFailedP
                                 ErrorCode::kUnsupported, ErrorCode::kUnauthenticated,
                                 ErrorCode::kOverBudget};
 
+/// RolloutEntry::reason_code. Where a provider refuses the step itself, its word is no more than a
+/// claim; what breaks the rules otherwise (a signature, say) says nothing of the state.
+std::string_view code_of(const event::StepLost& lost) {
+  if (lost.work->job().states != protocol::StateRule::kFinite) return {};
+  const bool is_claimed =
+      lost.loss == Loss::kRefused && lost.error.code == ErrorCode::kInvalidArgument;
+  return is_claimed || lost.is_state_refused ? kNotFinite : std::string_view();
+}
+
 }  // namespace
 
 Rollouts::LivePtr Rollouts::of_job(const core::Digest& job) const {
@@ -71,8 +80,7 @@ void Rollouts::go_on(Live& live) {
     }
     if (const auto fits = fit_next_state(live); !fits) {
       return fail(live, RolloutState::kFailed,
-                  fmt::format("{}: go on in another rollout", fits.error().message),
-                  fits.error().code);
+                  fmt::format("{}: go on in another rollout", fits.error().message));
     }
     if (const auto afforded = afford(live); !afforded) {
       live.hindrance = afforded.error().message;
@@ -233,12 +241,13 @@ void Rollouts::on_lost(const event::StepLost& lost) {
     case Loss::kSilent:
       return go_on(*live);  // it may be back
     case Loss::kBroken:
-      return refused(*live, lost.error);
+      return refused(*live, lost.error, code_of(lost));
     case Loss::kRefused:
       if (peer != nullptr) peer->health.on_refusal();
       // Else it is not the rollout's fault: its provider has too much to do, say, or no room on its
       // disk.
-      if (std::ranges::count(kFinal, lost.error.code) > 0) return refused(*live, lost.error);
+      if (std::ranges::count(kFinal, lost.error.code) > 0)
+        return refused(*live, lost.error, code_of(lost));
       return again(*live, lost.error);
     case Loss::kOurs:
       return again(*live, lost.error);
@@ -246,9 +255,9 @@ void Rollouts::on_lost(const event::StepLost& lost) {
 }
 
 /// For good: somebody else begins it, if it was not begun.
-void Rollouts::refused(Live& live, const core::Error& why) {
+void Rollouts::refused(Live& live, const core::Error& why, std::string_view code) {
   const bool is_begun = live.work->client.last().step.index() > 0;
-  if (is_begun || !move(live)) fail(live, RolloutState::kFailed, why.message, why.code);
+  if (is_begun || !move(live)) fail(live, RolloutState::kFailed, why.message, code);
 }
 
 /// To another provider, as another job. Errors: there is none, the store's.
@@ -352,12 +361,11 @@ void Rollouts::finish(Live& live) {
   close(std::move(entry));
 }
 
-void Rollouts::fail(Live& live, RolloutState state, const std::string& why,
-                    std::optional<ErrorCode> code) {
+void Rollouts::fail(Live& live, RolloutState state, const std::string& why, std::string_view code) {
   RolloutEntry entry = live.entry;
   entry.state = state;
   entry.reason = why;
-  if (code) entry.reason_code = core::name_of(*code);
+  entry.reason_code = code;
   close(std::move(entry));
 }
 

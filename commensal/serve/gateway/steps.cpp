@@ -113,14 +113,15 @@ Steps::Running Steps::take(const core::Digest& job) {
   return running;
 }
 
-void Steps::lose(const core::Digest& job, Loss loss, Error error) {
+void Steps::lose(const core::Digest& job, Loss loss, Error error, bool is_state_refused) {
   Running running = take(job);
   running.work->offered_on = 0;  // it may be at hand there no longer
   if (loss == Loss::kBroken || loss == Loss::kSilent) {
     Roster::Peer* const peer = deps_.roster.by_address(running.work->job().provider);
     if (peer != nullptr) peer->health.on_fault(now_ms());
   }
-  deps_.events.push(event::StepLost{std::move(running.work), loss, std::move(error)});
+  deps_.events.push(
+      event::StepLost{std::move(running.work), loss, std::move(error), is_state_refused});
 }
 
 std::optional<Steps::StreamId> Steps::end_patience(const core::Digest& job) {
@@ -311,6 +312,8 @@ void Steps::on_deliver(StreamId stream, const rpc::Deliver& message) {
   const double deliver_ms = ms_since(running->heard_ns);  // it takes long to look at what is large
   auto delivery = running->work->client.check(message);
   if (!delivery) return lose(message.job, Loss::kBroken, delivery.error());
+  if (const auto allowed = running->work->client.check_state(*delivery); !allowed)
+    return lose(message.job, Loss::kBroken, allowed.error(), true);
   Running made = take(message.job);
   made.trip.deliver_ms = deliver_ms;
   made.trip.bytes = receipt::element_bytes(message.outputs);

@@ -91,7 +91,7 @@ class Steps {
                         const std::vector<rpc::Countersign::Item>& items,
                         const core::Result<void>& kept);
   Running take(const core::Digest& job);
-  void lose(const core::Digest& job, Loss loss, core::Error error);
+  void lose(const core::Digest& job, Loss loss, core::Error error, bool is_state_refused = false);
   void watch(const core::Digest& job, std::uint64_t number, std::int64_t wait_ms);
   static bool may_be_silent(const Running& running, const Roster::Peer& peer);
   /// Since when nothing was heard that says that the step is on its way.

@@ -107,11 +107,12 @@ TEST(RolloutJson, NamesThePrivacyClassThatItIsOf) {
   EXPECT_NE(rollout_json(status).find(R"("privacy_class":"medical",)"), std::string::npos);
 }
 
-TEST(RolloutJson, HasTheCodeThatAStepWasRefusedWith) {
+TEST(RolloutJson, HasAReasonsCodeWhereThereIsOne) {
   gateway::RolloutStatus status;
-  EXPECT_NE(rollout_json(status).find(R"("reason_code":null,)"), std::string::npos);
-  status.entry.reason_code = "invalid-argument";
-  EXPECT_NE(rollout_json(status).find(R"("reason_code":"invalid-argument",)"), std::string::npos);
+  EXPECT_EQ(rollout_json(status).find("reason_code"), std::string::npos);
+  status.entry.reason_code = gateway::kNotFinite;
+  EXPECT_NE(rollout_json(status).find(R"("reason":"","reason_code":"not-finite","steps_done")"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -150,8 +150,8 @@ constexpr std::string_view kSchemas =
   "Rollout": {"type": "object", "required": ["rollout", "state", "steps_done", "steps"],
     "additionalProperties": true, "properties": {"rollout": {"type": "string"}, "state": {"enum": [
     "running", "finished", "failed", "caught", "cancelled"]}, "reason": {"type": "string"},
-    "reason_code": {"type": ["string", "null"], "description":
-    "Of failed: the code, as of errors, that a step was refused with; null: unknown"},
+    "reason_code": {"type": "string", "description":
+    "not-finite: of failed, the next state would not be finite, as was seen or as is claimed"},
     "steps_done": {"type": "integer"}, "steps": {"type": "integer"}, "trusted_steps": {"type":
     "integer"}, "confirmed_steps": {"type": "integer"}}},
   "Rollouts": {"type": "object", "required": ["rollouts"], "properties": {"rollouts": {"type":

@@ -215,20 +215,23 @@ Result<protocol::AuditReport> read_report_body(core::ByteView body) {
 
 std::string rollout_json(const gateway::RolloutStatus& status) {
   const gateway::RolloutEntry& entry = status.entry;
+  std::string code;
+  if (!entry.reason_code.empty())
+    code = fmt::format(R"("reason_code":{},)", json_quote(entry.reason_code));
   return fmt::format(
       R"({{"rollout":"{}","model":{},"version":{},"account":{},"key":{},"provider":"{}",)"
-      R"("state":"{}","reason":{},"reason_code":{},"steps_done":{},"steps":{},)"
+      R"("state":"{}","reason":{},{}"steps_done":{},"steps":{},)"
       R"("trusted_steps":{},"confirmed_steps":{},"final_state":"{}","created_ms":{},)"
       R"("audit_probability":{},"privacy_class":{},)"
       R"("audits":{{"open":{},"matched":{},"mismatched":{}}},)"
       R"("mismatches":[{}]}})",
       core::to_hex(entry.id), json_quote(entry.model), entry.version, json_quote(entry.account),
       json_quote(entry.key), crypto::to_text(entry.provider), protocol::name_of(entry.state),
-      json_quote(entry.reason), entry.reason_code ? json_quote(*entry.reason_code) : "null",
-      entry.steps_done, entry.steps, status.trusted_steps, status.audits.confirmed,
-      core::to_hex(entry.final_root), entry.created_ms, entry.audit_probability,
-      entry.privacy_class ? json_quote(*entry.privacy_class) : "null", status.audits.open.size(),
-      status.audits.matched, status.audits.mismatches.size(), list_of(status.audits.mismatches));
+      json_quote(entry.reason), code, entry.steps_done, entry.steps, status.trusted_steps,
+      status.audits.confirmed, core::to_hex(entry.final_root), entry.created_ms,
+      entry.audit_probability, entry.privacy_class ? json_quote(*entry.privacy_class) : "null",
+      status.audits.open.size(), status.audits.matched, status.audits.mismatches.size(),
+      list_of(status.audits.mismatches));
 }
 
 std::string rollouts_json(const std::vector<gateway::RolloutStatus>& list) {

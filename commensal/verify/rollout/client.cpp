@@ -150,8 +150,13 @@ Result<ClientJob::Delivery> ClientJob::check(const receipt::Deliver& message) co
   record.output_salt = message.output_salt;
   made.root = receipt::taken_root(record.outputs);
   COMMENSAL_TRY(record.step.deliver(made.root, record.output_salt));
-  COMMENSAL_TRY(receipt::check_state(record_.job, graph, message.step, outputs));
   return made;
+}
+
+Result<void> ClientJob::check_state(const Delivery& delivery) const {
+  receipt::Values outputs;
+  for (const auto& item : delivery.record.outputs) outputs.push_back(item.value);
+  return receipt::check_state(record_.job, *deps_.graph, delivery.record.step.index(), outputs);
 }
 
 Result<void> ClientJob::keep(const Delivery& delivery) {
@@ -166,6 +171,7 @@ Result<void> ClientJob::keep(const Delivery& delivery) {
 
 Result<void> ClientJob::on_deliver(const receipt::Deliver& message) {
   COMMENSAL_ASSIGN(const Delivery delivery, check(message));
+  COMMENSAL_TRY(check_state(delivery));
   return keep(delivery);
 }
 

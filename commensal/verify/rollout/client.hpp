@@ -57,14 +57,16 @@ class ClientJob {
   /// Precondition: countersign(). The signature is durable. Errors: the store's.
   core::Result<void> keep_signature();
 
-  // The second in two parts, for who pays in between:
+  // The second in parts, for who pays in between:
   struct Delivery {
     StepRecord record;
     core::Digest root;  // of its outputs
   };
-  /// Changes nothing. Errors: as on_deliver(), but not the store's.
+  /// All but the state. Changes nothing. Errors: as on_deliver(), but not the store's.
   core::Result<Delivery> check(const receipt::Deliver& message) const;
-  /// Precondition: the last check() gave it. Of a job that the store has no more nothing is
+  /// receipt::check_state() of what check() gave. Error: kInvalidArgument.
+  core::Result<void> check_state(const Delivery& delivery) const;
+  /// Precondition: the last check() gave it, and check_state() allows it. Of a job that the store has no more nothing is
   /// written: what is kept beside it is. Errors: the store's.
   core::Result<void> keep(const Delivery& delivery);
 

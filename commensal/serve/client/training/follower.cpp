@@ -63,7 +63,7 @@ Result<RolloutInfo> Follower::end(const Rollout& rollout, RolloutInfo info,
   if (info.state == "finished" && info.mismatches.empty() && is_whole) return info;
   COMMENSAL_TRY(go_back(rollout, info, before, taken));
   // Whoever made it could not have come further, if that is so.
-  if (info.state == "failed" && info.reason_code == core::ErrorCode::kInvalidArgument)
+  if (info.state == "failed" && info.reason_code == client::kNotFinite)
     COMMENSAL_TRY(make_here(info, info.reason));
   return info;
 }

@@ -137,10 +137,8 @@ TEST_F(RemoteTrainings, MakeHereWhatCannotBeRight) {
 
 // The fault: the end of an English sentence decided it.
 TEST_F(RemoteTrainings, MakeHereWhatNobodyCouldMakeHoweverThatIsSaid) {
-  const Act refused{.made = 0,
-                    .state = "failed",
-                    .reason = "in other words",
-                    .reason_code = core::ErrorCode::kInvalidArgument};
+  const Act refused{
+      .made = 0, .state = "failed", .reason = "in other words", .reason_code = client::kNotFinite};
   gateway_.script = {refused};
   expect_trained(listener_, {.segments = 3, .audited = 3});
   EXPECT_THAT(listener_.said,
@@ -149,7 +147,10 @@ TEST_F(RemoteTrainings, MakeHereWhatNobodyCouldMakeHoweverThatIsSaid) {
 }
 
 TEST_F(RemoteTrainings, MakeNothingHereForAReasonThatIsUnknown) {
-  const Act refused{.made = 0, .state = "failed", .reason = "a state is not finite"};
+  const Act refused{.made = 0,
+                    .state = "failed",
+                    .reason = "a state is not finite",
+                    .reason_code = "invalid-argument"};
   gateway_.script = {refused, refused, refused};
   EXPECT_EQ(error_of(listener_), "step 1 was not made: a state is not finite");
   EXPECT_EQ(listener_.said.back(), "end 0: a state is not finite");

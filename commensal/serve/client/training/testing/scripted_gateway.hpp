@@ -20,7 +20,7 @@ struct Act {
   std::uint64_t trusted = 1'000;  // of these, once it is over; until then all of them
   std::string state = "finished";
   std::string reason = {};
-  std::optional<core::ErrorCode> reason_code = {};
+  std::string reason_code = {};
   Lie lie = Lie::kNone;
   std::uint64_t lies_from = 2;  // the step
   bool moves = false;           // who is asked first refuses its first step
