@@ -44,6 +44,7 @@ void Follower::begin(const Rollout& rollout) {
   running_ = info.id;
   context_.tally.has_begun = true;
   provider_ = info.provider;
+  made_here_last_ = 0;
   observer_.told_rollout(info.id, provider_);
 }
 
@@ -63,7 +64,8 @@ Result<RolloutInfo> Follower::end(const Rollout& rollout, RolloutInfo info,
   if (info.state == "finished" && info.mismatches.empty() && is_whole) return info;
   COMMENSAL_TRY(go_back(rollout, info, before, taken));
   // Whoever made it could not have come further, if that is so.
-  if (info.state == "failed" && info.reason_code == client::kNotFinite)
+  const bool is_one_left = trainer_.plan().steps - trainer_.done() >= each_;
+  if (info.state == "failed" && info.reason_code == client::kNotFinite && is_one_left)
     COMMENSAL_TRY(make_here(info, info.reason));
   return info;
 }
@@ -139,6 +141,8 @@ Result<void> Follower::make_here(const RolloutInfo& info, const std::string& why
     return trainer_.save();
   }
   COMMENSAL_TRY(trainer_.save());
+  made_here_ += each_;
+  made_here_last_ = each_;
   ++context_.tally.end.segments;
   ++context_.tally.end.audited;
   observer_.told_made_here(first, trainer_.done(), info.provider, why);

@@ -25,6 +25,9 @@ class Follower {
   core::Result<client::RolloutInfo> follow(const Rollout& rollout);
   /// The one that was followed last, if it was not seen to its end.
   const std::optional<core::Digest>& running() const { return running_; }
+  /// How many steps were made here, of all rollouts and in the place of the last one's.
+  std::int64_t made_here() const { return made_here_; }
+  std::int64_t made_here_last() const { return made_here_last_; }
 
  private:
   void begin(const Rollout& rollout);
@@ -49,6 +52,7 @@ class Follower {
   const SegmentModel& model_;
   const std::int64_t each_;
   const double price_;
+  std::int64_t made_here_ = 0, made_here_last_ = 0;
   std::optional<RolloutSteps> steps_;    // of the present rollout
   std::optional<core::Digest> running_;  // the present rollout
   crypto::Address provider_;             // its, who may give way until a step is delivered

@@ -36,23 +36,28 @@ class Pass {
     COMMENSAL_ASSIGN(std::optional<Rollout> next, begun());
     int vain = 0;
     for (int attempt = 0; !is_done(); ++attempt) {
-      const std::int64_t before = trainer_.done();
+      const std::int64_t before = trainer_.done() - follower_.made_here();
       if (!next) {
         COMMENSAL_ASSIGN(next, start(attempt));
       }
       const Rollout rollout = *std::exchange(next, std::nullopt);
       COMMENSAL_ASSIGN(const RolloutInfo info, follower_.follow(rollout));
-      if (trainer_.done() != before) attempt = -1;
+      // Steps that are made here for somebody's word alone are nothing that the rollout brings.
+      const std::int64_t after = trainer_.done() - follower_.made_here();
+      if (after != before) attempt = -1;
       // What failed in an earlier run is no failure of this one.
-      const bool is_vain = trainer_.done() == before && info.state != "caught";
+      const bool is_vain = after == before && info.state != "caught";
       vain = is_vain ? vain + (rollout.was_over ? 0 : 1) : 0;
-      if (vain >= kVainMax) {
+      if (vain >= kVainMax && !is_done()) {
         return core::fail(ErrorCode::kFailedPrecondition, "step {} was not made: {}",
-                          trainer_.done() + 1, why_ended(info));
+                          first_not_made(), why_ended(info));
       }
     }
     return {};
   }
+
+  /// By the last rollout.
+  std::int64_t first_not_made() const { return trainer_.done() - follower_.made_here_last() + 1; }
 
   Result<std::optional<Rollout>> begun() {
     if (trainer_.done() == 0) return std::optional<Rollout>();

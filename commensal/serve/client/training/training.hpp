@@ -36,8 +36,9 @@ core::Result<void> check_checkpoint(const train::Trainer& trainer, double audit_
 /// cancels what is under way; the gateway keeps the states. Blocks.
 /// Thread-safety: one thread at a time, but for `stop`.
 /// Errors: those of the gateway, of signed steps, of Trainer::step and of the observer;
-/// kFailedPrecondition (providers give up again and again, with the reason of the last; a
-/// checkpoint that may rest on a lie); kCancelled (`stop`: how it goes on).
+/// kFailedPrecondition (rollouts bring nothing again and again, whatever was made here in their
+/// place, with the reason of the last; a checkpoint that may rest on a lie); kCancelled (`stop`:
+/// how it goes on).
 core::Result<End> run(const Outside& outside, const Terms& terms, SegmentModel first,
                       const std::stop_token& stop);
 

@@ -49,7 +49,7 @@ class Listener final : public Observer {
   std::int64_t stops_at = -1;
 };
 
-/// Twelve steps, in segments of four.
+/// Twelve steps, in segments of four where nothing else is said.
 class RemoteTrainings : public ::testing::Test {
  protected:
   train::Trainer trainer() const {
@@ -59,7 +59,7 @@ class RemoteTrainings : public ::testing::Test {
   }
   core::Result<End> train_with(train::Trainer& trainer, Listener& listener) {
     const Terms terms{.model = "alice/training",
-                      .each = 4,
+                      .each = each_,
                       .audit_probability = 0.5,
                       .allowed = {},
                       .is_public = true};
@@ -88,6 +88,7 @@ class RemoteTrainings : public ::testing::Test {
   const SmallTraining training_{std::string(kPlan) + "checkpoint: {file: kept, every: 4}\n"};
   core::ManualClock clock_;
   ScriptedGateway gateway_{clock_};
+  std::int64_t each_ = 4;
   Listener listener_;
 };
 
@@ -144,6 +145,35 @@ TEST_F(RemoteTrainings, MakeHereWhatNobodyCouldMakeHoweverThatIsSaid) {
   EXPECT_THAT(listener_.said,
               ElementsAre("rollout", "end 0: in other words", "here 1", "here 2", "here 3",
                           "here 4", "made here 1 to 4: in other words", "rollout", "8", "12"));
+}
+
+/// Says after so many segments that the next one would not be finite.
+Act claims_after(std::uint64_t made) {
+  return {.made = made, .state = "failed", .reason = "a claim", .reason_code = client::kNotFinite};
+}
+
+// The fault: who claimed it each time had the whole training made here, without an end.
+TEST_F(RemoteTrainings, GiveUpAfterThreeClaimsThoughTheyAreMadeHere) {
+  each_ = 2;
+  gateway_.script = {claims_after(0), claims_after(0), claims_after(0)};
+  EXPECT_EQ(error_of(listener_), "step 5 was not made: a claim");
+  EXPECT_EQ(gateway_.started, 3);
+}
+
+TEST_F(RemoteTrainings, CountAClaimAsNothingBetweenRolloutsThatBringNothing) {
+  each_ = 2;
+  const Act vain{.made = 0, .state = "failed", .reason = "no room"};
+  gateway_.script = {vain, claims_after(0), vain};
+  EXPECT_EQ(error_of(listener_), "step 3 was not made: no room");
+  EXPECT_EQ(gateway_.started, 3);
+}
+
+// Each rollout brings one, so nobody holds the training up.
+TEST_F(RemoteTrainings, GoOnWhereItIsClaimedOfEverySecondSegment) {
+  each_ = 2;
+  gateway_.script = {claims_after(0), claims_after(1), claims_after(0), claims_after(1)};
+  expect_trained(listener_, {.segments = 6, .audited = 6});
+  EXPECT_EQ(gateway_.started, 4);
 }
 
 TEST_F(RemoteTrainings, MakeNothingHereForAReasonThatIsUnknown) {
