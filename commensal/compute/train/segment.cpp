@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <commensal/base/core/limits.hpp>
 #include <commensal/compute/graph/optimise/known.hpp>
 #include <commensal/compute/train/function_file.hpp>
@@ -218,6 +219,16 @@ Result<void> take_segment(Trainer& trainer, const tensor::NamedTensors& outputs,
   const auto count = static_cast<float>(made.step);
   made.state.back().value = Tensor::of<float>({}, std::span(&count, 1));
   return trainer.take(std::move(made));
+}
+
+bool is_at_end_of(const Trainer& trainer, const tensor::NamedTensors& outputs) {
+  const tensor::NamedTensors own = segment_inputs(trainer);
+  if (outputs.size() != own.size() + 1) return false;  // the losses come first
+  return std::ranges::equal(
+      own, std::span(outputs).subspan(1), [](const auto& is, const auto& made) {
+        return made.name == next_of(is.name) && made.value.type() == is.value.type() &&
+               std::ranges::equal(made.value.bytes(), is.value.bytes());
+      });
 }
 
 }  // namespace commensal::train

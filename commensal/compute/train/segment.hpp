@@ -51,5 +51,7 @@ tensor::NamedTensors segment_inputs(const Trainer& trainer);
 /// another count, steps whose losses the trainer lacks), those of Trainer::take.
 core::Result<void> take_segment(Trainer& trainer, const tensor::NamedTensors& outputs,
                                 std::int64_t done);
+/// Whether the trainer stands, to the bit, in the state that a segment with these outputs ends in.
+bool is_at_end_of(const Trainer& trainer, const tensor::NamedTensors& outputs);
 
 }  // namespace commensal::train

@@ -96,6 +96,33 @@ TEST(Segments, GoBackAsTheyGoOn) {
   EXPECT_EQ(encode(trainer.checkpoint()), then);
 }
 
+TEST(Segments, EndInOneStateToTheBit) {
+  const SmallTraining training(kMomentumPlan);
+  Trainer trainer = make(training);
+  auto session = session_of(*make_segment(trainer, 10));
+  const auto made = run_once(session, trainer);
+  EXPECT_FALSE(is_at_end_of(trainer, made));
+  ASSERT_TRUE(take_segment(trainer, made, 10));
+  EXPECT_TRUE(is_at_end_of(trainer, made));
+  for (int t = 0; t < 10; ++t) ASSERT_TRUE(trainer.step());
+  EXPECT_FALSE(is_at_end_of(trainer, made));
+  Trainer local = make(training);
+  for (int t = 0; t < 10; ++t) ASSERT_TRUE(local.step());
+  EXPECT_TRUE(is_at_end_of(local, made)) << "made here, it is the same";
+  auto other = made;
+  const std::int64_t count = 9;
+  other[1].value = Tensor::of<std::int64_t>({}, std::span(&count, 1));
+  EXPECT_FALSE(is_at_end_of(local, other));
+  other = made;
+  core::Bytes bytes(made.back().value.bytes().begin(), made.back().value.bytes().end());
+  bytes[0] ^= 1;
+  other.back().value = Tensor::copy_of(made.back().value.type(), bytes);
+  EXPECT_FALSE(is_at_end_of(local, other));
+  other.pop_back();
+  EXPECT_FALSE(is_at_end_of(local, other));
+  EXPECT_FALSE(is_at_end_of(local, {}));
+}
+
 TEST(Segments, AreConfirmedByOthersNotByBeingTaken) {
   const SmallTraining training(std::string(kMomentumPlan) + "checkpoint: {file: kept}\n");
   Trainer trainer = make(training);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <commensal/serve/client/ask_again.hpp>
 #include <commensal/serve/client/training/follower.hpp>
+#include <utility>
 
 namespace commensal::training {
 
@@ -13,6 +14,10 @@ Result<RolloutInfo> Follower::follow(const Rollout& rollout) {
   RolloutInfo info = rollout.info;
   auto taken = static_cast<std::uint64_t>((trainer_.done() - rollout.began) / each_);
   begin(rollout);
+  if (taken > 0) {
+    COMMENSAL_ASSIGN(const bool is_ours_too, is_ours(taken));
+    if (!is_ours_too) return info;
+  }
   for (;;) {
     while (taken < info.trusted_steps && !context_.is_stopped()) {
       COMMENSAL_ASSIGN(const bool is_right, take(rollout, info, taken + 1));
@@ -46,6 +51,24 @@ void Follower::begin(const Rollout& rollout) {
   provider_ = info.provider;
   made_here_last_ = 0;
   observer_.told_rollout(info.id, provider_);
+}
+
+void Follower::cancel() {
+  if (!running_) return;
+  const core::Digest rollout = *std::exchange(running_, std::nullopt);
+  const auto cancelled = context_.outside.gateway.cancel_rollout(rollout);
+  if (!cancelled) observer_.told_goes_on(rollout, cancelled.error().message);
+}
+
+/// Whether it goes on from where the trainer is. After a segment that was made here in the place of
+/// what it delivered, it need not.
+Result<bool> Follower::is_ours(std::uint64_t taken) {
+  COMMENSAL_ASSIGN(const auto outputs, steps_->outputs(taken));
+  if (train::is_at_end_of(trainer_, outputs)) return true;
+  cancel();
+  observer_.told_end(trainer_.done(), provider_,
+                     fmt::format("what it made of step {} is another state", trainer_.done()));
+  return false;
 }
 
 /// Who refuses the first step gives way to another, under the same id.
@@ -107,6 +130,7 @@ Result<bool> Follower::take(const Rollout& rollout, const RolloutInfo& info, std
   const std::int64_t before = trainer_.done();
   COMMENSAL_ASSIGN(const auto outputs, steps_->outputs(step));
   if (!train::take_segment(trainer_, outputs, end_of(rollout, step))) {
+    cancel();  // all that follows rests on it
     COMMENSAL_TRY(make_here(info, "what came is not finite, or counts other steps"));
     return false;
   }

@@ -23,8 +23,9 @@ class Follower {
   /// To its end, to where it cannot be right, or to `stop`. Returns how it stands then. Errors:
   /// run()'s.
   core::Result<client::RolloutInfo> follow(const Rollout& rollout);
-  /// The one that was followed last, if it was not seen to its end.
-  const std::optional<core::Digest>& running() const { return running_; }
+  /// The one that was followed last, if it was not seen to its end: nobody waits for more of it.
+  /// What was made of it, the same training goes on from.
+  void cancel();
   /// How many steps were made here, of all rollouts and in the place of the last one's.
   std::int64_t made_here() const { return made_here_; }
   std::int64_t made_here_last() const { return made_here_last_; }
@@ -34,6 +35,7 @@ class Follower {
   void note_provider(const client::RolloutInfo& info);
   core::Result<client::RolloutInfo> end(const Rollout& rollout, client::RolloutInfo info,
                                         const train::Checkpoint& before, std::uint64_t taken);
+  core::Result<bool> is_ours(std::uint64_t taken);
   core::Result<bool> take(const Rollout& rollout, const client::RolloutInfo& info,
                           std::uint64_t step);
   core::Result<void> go_back(const Rollout& rollout, const client::RolloutInfo& info,

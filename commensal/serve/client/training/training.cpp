@@ -23,7 +23,7 @@ class Pass {
 
   Result<void> run() {
     const auto made = make_all();
-    if (context_.is_stopped()) cancel();
+    follower_.cancel();  // whatever ended it
     return made;
   }
 
@@ -77,14 +77,6 @@ class Pass {
     const bool was_over = info.is_over();
     return Rollout{believed(std::move(info), context_.audits_all), trainer_.done(), order.inputs,
                    was_over};
-  }
-
-  /// Nobody waits for more of it; what was made of it, the same training goes on from.
-  void cancel() {
-    if (!follower_.running()) return;
-    const core::Digest rollout = *follower_.running();
-    const auto cancelled = gateway_.cancel_rollout(rollout);
-    if (!cancelled) context_.outside.observer.told_goes_on(rollout, cancelled.error().message);
   }
 
   Context& context_;

@@ -32,8 +32,9 @@ core::Result<void> check_checkpoint(const train::Trainer& trainer, double audit_
 /// segments alone that have no open audit; after a provider that was caught it goes back to the
 /// last one that audits have confirmed, and on with another one. What cannot be right, and what
 /// nobody could make as a provider says, is made here. Where all are to be audited, it takes those
-/// alone that audits have confirmed, and has the first that none has made again. At `stop` it
-/// cancels what is under way; the gateway keeps the states. Blocks.
+/// alone that audits have confirmed, and has the first that none has made again. At `stop`, and
+/// whatever else ends it, it cancels what is under way; the gateway keeps the states. It goes on in
+/// a rollout alone that has delivered the trainer's state. Blocks.
 /// Thread-safety: one thread at a time, but for `stop`.
 /// Errors: those of the gateway, of signed steps, of Trainer::step and of the observer;
 /// kFailedPrecondition (rollouts bring nothing again and again, whatever was made here in their

@@ -24,6 +24,8 @@ class Listener final : public Observer {
   core::Result<void> shown(const train::Trainer& trainer, const Made& made) override {
     said.push_back(fmt::format("{}{}", made.is_here ? "here " : "", trainer.done()));
     if (trainer.done() == stops_at) stop.request_stop();
+    if (trainer.done() == fails_at)
+      return core::fail(core::ErrorCode::kDataLoss, "no room for events");
     return {};
   }
   void went_back(const train::Trainer& trainer) override {
@@ -46,7 +48,7 @@ class Listener final : public Observer {
 
   std::vector<std::string> said;
   std::stop_source stop;
-  std::int64_t stops_at = -1;
+  std::int64_t stops_at = -1, fails_at = -1;
 };
 
 /// Twelve steps, in segments of four where nothing else is said.
@@ -134,6 +136,33 @@ TEST_F(RemoteTrainings, MakeHereWhatCannotBeRight) {
               ElementsAre("rollout", "4", "here 5", "here 6", "here 7", "here 8",
                           "made here 5 to 8: what came is not finite, or counts other steps",
                           "rollout", "12"));
+  EXPECT_EQ(gateway_.cancelled, 1);
+}
+
+// The fault: it was followed as if its state were this training's, which it is not.
+TEST_F(RemoteTrainings, DoNotGoOnFromALieThatIsStillUnderWay) {
+  gateway_.script = {{.lie = Lie::kCount}};
+  gateway_.cancels = false;
+  Listener stopping;
+  stopping.stops_at = 8;
+  EXPECT_THAT(error_of(stopping), HasSubstr("stopped after step 8 of 12"));
+  EXPECT_THAT(
+      stopping.said,
+      ElementsAre("rollout", "4", "goes on: not now", "here 5", "here 6", "here 7", "here 8",
+                  "made here 5 to 8: what came is not finite, or counts other steps"));
+  gateway_.cancels = true;
+  expect_trained(listener_, {.segments = 1, .audited = 1});
+  EXPECT_THAT(
+      listener_.said,
+      ElementsAre("rollout", "end 8: what it made of step 8 is another state", "rollout", "12"));
+  EXPECT_EQ(gateway_.cancelled, 1);
+}
+
+// The fault: whatever else ended the training, its rollout went on, and cost.
+TEST_F(RemoteTrainings, AreCancelledWhateverEndsThem) {
+  listener_.fails_at = 4;
+  EXPECT_EQ(error_of(listener_), "no room for events");
+  EXPECT_EQ(gateway_.cancelled, 1);
 }
 
 // The fault: the end of an English sentence decided it.

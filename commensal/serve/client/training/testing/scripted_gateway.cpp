@@ -39,6 +39,11 @@ class Liar final : public rollout::Engine {
                               const graph::RunOptions& options) override {
     COMMENSAL_ASSIGN(receipt::Values outputs, honest_->run(step, inputs, noise, options));
     if (act_.lie == Lie::kNone || step < act_.lies_from) return outputs;
+    if (act_.lie == Lie::kCount) {
+      const std::int64_t count = outputs[1].data<std::int64_t>()[0] - 1;
+      outputs[1] = Tensor::of<std::int64_t>({}, std::span(&count, 1));
+      return outputs;
+    }
     const bool is_state = act_.lie == Lie::kState;
     Tensor& told = is_state ? outputs.back() : outputs.front();
     told = with_first(told, is_state ? 0.25f : std::numeric_limits<float>::quiet_NaN());
@@ -184,6 +189,7 @@ Result<std::vector<RolloutInfo>> ScriptedGateway::rollouts(const std::string& ke
 
 Result<void> ScriptedGateway::cancel_rollout(const Digest& id) {
   COMMENSAL_ASSIGN(Kept* const kept, find(id));
+  if (!cancels) return core::fail(ErrorCode::kUnavailable, "not now");
   ++cancelled;
   kept->last.state = "cancelled";
   kept->info = kept->last;

@@ -12,7 +12,7 @@
 
 namespace commensal::training::testing {
 
-enum class Lie { kNone, kState, kLosses };
+enum class Lie { kNone, kState, kLosses, kCount };
 
 /// What becomes of a rollout. By default it is made, and right.
 struct Act {
@@ -47,6 +47,7 @@ class ScriptedGateway final : public Gateway {
 
   std::deque<Act> script;  // of the rollouts that come next; then the default
   bool is_away = false;    // each question takes a minute, and nobody answers
+  bool cancels = true;     // what it is to cancel
   int started = 0, cancelled = 0;
 
  private:
