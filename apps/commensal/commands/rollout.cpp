@@ -3,6 +3,7 @@
 #include <apps/commensal/connection.hpp>
 #include <apps/commensal/model_name.hpp>
 #include <apps/commensal/privacy_options.hpp>
+#include <apps/commensal/rollout_summary.hpp>
 #include <apps/common/command.hpp>
 #include <apps/common/feeds.hpp>
 #include <apps/common/log.hpp>
@@ -68,15 +69,7 @@ void stream(const client::RolloutInfo& info) {
 
 void print(const RolloutJob& job, const client::RolloutInfo& info) {
   if (job.json) {
-    fmt::print("{}\n", Json{{"job", core::to_hex(info.id)},
-                            {"provider", crypto::to_text(info.provider)},
-                            {"state", info.state},
-                            {"reason", info.reason},
-                            {"steps_done", info.steps_done},
-                            {"final_state", core::to_hex(info.final_state)},
-                            {"audits", info.audits_matched + info.mismatches.size()},
-                            {"mismatches", info.mismatches}}
-                           .dump(2));
+    fmt::print("{}\n", summary_of(info).dump(2));
   } else if (!job.streams) {
     fmt::print("{} of {} steps, {}{}{}\njob {}\nfinal state {}\n{} audits, {} mismatches\n",
                info.steps_done, info.steps, info.state, info.reason.empty() ? "" : ": ",
