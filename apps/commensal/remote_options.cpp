@@ -46,6 +46,10 @@ Result<void> RemoteTraining::check(bool pushes) const {
     return core::fail(ErrorCode::kInvalidArgument,
                       "--public admits everybody, --allow those it names: expected one of them");
   }
+  for (const std::string& text : allowed) {
+    const auto address = crypto::address_from_text(text);
+    if (!address) return core::in_context("--allow", address.error());
+  }
   if (is_public || !allowed.empty()) return {};
   return core::fail(ErrorCode::kInvalidArgument,
                     "model and data go to who trains: expected --allow ADDRESS of each provider "

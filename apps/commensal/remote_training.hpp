@@ -21,7 +21,8 @@ struct RemoteTraining {
   /// Whether the command line asks for it, which settings alone do not: else it is made here.
   /// `pushes`: a gateway is wanted for that, too.
   bool is_asked(bool pushes) const;
-  /// Error: kInvalidArgument (it is asked for, and who may have the data is not said, or twice).
+  /// Error: kInvalidArgument (it is asked for, and who may have the data is not said, or twice, or
+  /// by what is no address).
   core::Result<void> check(bool pushes) const;
 };
 

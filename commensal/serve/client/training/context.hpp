@@ -16,6 +16,7 @@ struct Tally {
   std::uint64_t paid = 0;  // segments that were made in this run
   std::string waits_for;   // what was told last
   bool has_begun = false;  // a rollout
+  std::int64_t here = -1;  // the last step of the last segment that was made here
 };
 
 struct Context {

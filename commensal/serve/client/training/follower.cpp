@@ -167,6 +167,7 @@ Result<void> Follower::make_here(const RolloutInfo& info, const std::string& why
   COMMENSAL_TRY(trainer_.save());
   made_here_ += each_;
   made_here_last_ = each_;
+  context_.tally.here = trainer_.done();
   ++context_.tally.end.segments;
   ++context_.tally.end.audited;
   observer_.told_made_here(first, trainer_.done(), info.provider, why);

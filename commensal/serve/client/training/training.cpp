@@ -102,11 +102,20 @@ Result<void> go_to_end(Context& context, const Terms& terms, SegmentModel first)
 }
 
 /// Where `stop` has ended it before the last step.
-tl::unexpected<core::Error> stopped(const train::Trainer& trainer, bool has_begun) {
-  if (!has_begun) {
+tl::unexpected<core::Error> stopped(const train::Trainer& trainer, const Tally& tally) {
+  if (!tally.has_begun) {
     return core::fail(ErrorCode::kCancelled,
-                      "stopped before step {} of {}: no rollout has begun, nothing was made yet",
-                      trainer.done() + 1, trainer.plan().steps);
+                      "stopped before step {} of {}: no rollout has begun, nothing {} made{}",
+                      trainer.done() + 1, trainer.plan().steps,
+                      trainer.done() > 0 ? "new was" : "was", trainer.done() > 0 ? "" : " yet");
+  }
+  if (trainer.done() == tally.here) {
+    const std::string file = trainer.plan().checkpoint.string();
+    return core::fail(ErrorCode::kCancelled,
+                      "stopped after step {} of {}, which was made here, not at the gateway: {}",
+                      trainer.done(), trainer.plan().steps,
+                      file.empty() ? "without a checkpoint the same command makes it again"
+                                   : file + " has its state, the same command goes on from there");
   }
   return core::fail(ErrorCode::kCancelled,
                     "stopped after step {} of {}: the gateway has its state, the same command goes "
@@ -131,7 +140,7 @@ Result<End> run(const Outside& outside, const Terms& terms, SegmentModel first,
   const auto end = go_to_end(context, terms, std::move(first));
   const train::Trainer& trainer = outside.trainer;
   if (stop.stop_requested() && trainer.done() < trainer.plan().steps)
-    return stopped(trainer, context.tally.has_begun);
+    return stopped(trainer, context.tally);
   COMMENSAL_TRY(end);
   return context.tally.end;
 }

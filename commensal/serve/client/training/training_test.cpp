@@ -107,6 +107,19 @@ TEST_F(RemoteTrainings, AreCancelledAtStopAndGoOnFromTheirCheckpoint) {
   EXPECT_EQ(gateway_.started, 1);
 }
 
+// The fault: of eight steps it was said that nothing was made yet.
+TEST_F(RemoteTrainings, SayWhatThereIsWhereTheyAreStoppedBeforeARollout) {
+  Listener stopping;
+  stopping.stop.request_stop();
+  EXPECT_EQ(error_of(stopping),
+            "stopped before step 1 of 12: no rollout has begun, nothing was made yet");
+  Listener later;
+  later.stops_at = 8;
+  error_of(later);
+  EXPECT_EQ(error_of(stopping),
+            "stopped before step 9 of 12: no rollout has begun, nothing new was made");
+}
+
 TEST_F(RemoteTrainings, GoBackAfterAProviderThatWasCaught) {
   gateway_.script = {{.trusted = 1, .state = "caught", .reason = "step 2", .lie = Lie::kState}};
   expect_trained(listener_, {.segments = 3, .audited = 3});
@@ -145,7 +158,10 @@ TEST_F(RemoteTrainings, DoNotGoOnFromALieThatIsStillUnderWay) {
   gateway_.cancels = false;
   Listener stopping;
   stopping.stops_at = 8;
-  EXPECT_THAT(error_of(stopping), HasSubstr("stopped after step 8 of 12"));
+  EXPECT_EQ(error_of(stopping),
+            fmt::format("stopped after step 8 of 12, which was made here, not at the gateway: {} "
+                        "has its state, the same command goes on from there",
+                        training_.file("kept").string()));
   EXPECT_THAT(
       stopping.said,
       ElementsAre("rollout", "4", "goes on: not now", "here 5", "here 6", "here 7", "here 8",
