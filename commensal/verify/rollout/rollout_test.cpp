@@ -199,6 +199,34 @@ TEST_F(Parties, ALyingStepIsLocatedToItsOperator) {
   }
 }
 
+TEST_F(Parties, AForbiddenStateIsToldFromWhatBreaksTheRulesOtherwise) {
+  const auto begin = client_->begin();
+  ASSERT_TRUE(begin) << begin.error().message;
+  const std::vector<std::int64_t> letter = {0};
+  const std::vector<float> state = {0, 1, 5000, -1};
+  auto outputs = receipt::name_tensors(
+      *graph_, graph_->outputs,
+      {Tensor::of<std::int64_t>({1}, letter), Tensor::of<float>({1, 4}, state)});
+  const core::Digest root = receipt::state_root(outputs);
+  provider_->hold({*begin, std::move(outputs), root});  // an honest one refuses it
+  const protocol::ReceiptBody body = provider_->body(7);
+  const auto commit = provider_->commit(
+      7, protocol::sign_batch(provider_key_, protocol::Role::kProvider, {&body, 1})[0]);
+  ASSERT_TRUE(commit) << commit.error().message;
+  const auto pending = client_->on_commit(*commit);
+  ASSERT_TRUE(pending) << pending.error().message;
+  const auto delivery = provider_->countersign(*pending);
+  ASSERT_TRUE(delivery) << delivery.error().message;
+  auto broken = *delivery;
+  broken.outputs.pop_back();
+  EXPECT_EQ(refusal(client_->check(broken)), "1 outputs, expected 2");
+  const auto checked = client_->check(*delivery);
+  ASSERT_TRUE(checked) << checked.error().message;
+  const std::string why = "step 1: element 2 of state 'v7' is not below 2^12, where noise moves it";
+  EXPECT_EQ(refusal(client_->check_state(*checked)), why);
+  EXPECT_EQ(refusal(client_->on_deliver(*delivery)), why);
+}
+
 TEST_F(RolloutTest, StatesThatSwallowNoiseAreRefused) {
   const auto state_of = [](float x) {
     const std::vector<std::int64_t> letter = {0};
