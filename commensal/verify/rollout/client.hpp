@@ -66,8 +66,8 @@ class ClientJob {
   core::Result<Delivery> check(const receipt::Deliver& message) const;
   /// receipt::check_state() of what check() gave. Error: kInvalidArgument.
   core::Result<void> check_state(const Delivery& delivery) const;
-  /// Precondition: the last check() gave it, and check_state() allows it. Of a job that the store has no more nothing is
-  /// written: what is kept beside it is. Errors: the store's.
+  /// Precondition: the last check() gave it, and check_state() allows it. Of a job that the store
+  /// has no more nothing is written: what is kept beside it is. Errors: the store's.
   core::Result<void> keep(const Delivery& delivery);
 
   const protocol::Job& job() const { return record_.job; }
