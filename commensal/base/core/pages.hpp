@@ -23,9 +23,9 @@ Pages allocate_pages(std::size_t bytes);
 Pages zero_pages(std::size_t bytes);
 
 /// Of memory on the heap that is about to be written for the first time: what of it can be had in
-/// large pages is. Where a first touch of a small page is dear, as on virtual machines, that is most
-/// of what 10 MB cost. Not for what grows by realloc(): it could not be moved without a copy any
-/// more. Nothing where there are no 2 MiB. Thread-safety: any thread.
+/// large pages is. Where a first touch of a small page is dear, as on virtual machines, that is
+/// most of what 10 MB cost. Not for what grows by realloc(): it could not be moved without a copy
+/// any more. Nothing where there are no 2 MiB. Thread-safety: any thread.
 void prefer_large_pages(void* bytes, std::size_t size);
 
 /// Below this the heap is better.

@@ -6,8 +6,8 @@
 /// The floor of any way from a consumer over a gateway to a provider and back: gRPC alone. A relay
 /// takes unary calls and passes each as one message down the one stream that an echo has opened to
 /// it; what comes back is the call's answer, or is passed down once more before: an answer with a
-/// receipt takes an offer, its commitment, the countersignature and the delivery. Nothing is parsed,
-/// signed, counted or kept.
+/// receipt takes an offer, its commitment, the countersignature and the delivery. Nothing is
+/// parsed, signed, counted or kept.
 namespace commensal::lab::bench::serve {
 
 inline constexpr const char* kEchoMethod = "/echo.Echo/Call";

@@ -26,9 +26,9 @@ struct ServeBenchOptions {
 /// What a gateway and its provider take of a request, on one machine, asked by one client with
 /// identical payloads, each beside what bounds it, in turn. Parts:
 /// - rates: of Triton's `simple` (two rows of 16 int32, their sum and difference) over gRPC; beside
-///   gRPC alone over the same two hops (echo.hpp), once and twice, the same faces and links without dispatcher,
-///   money and receipts, one process that does nothing but run the network, and nginx with a static
-///   answer;
+///   gRPC alone over the same two hops (echo.hpp), once and twice, the same faces and links without
+///   dispatcher, money and receipts, one process that does nothing but run the network, and nginx
+///   with a static answer;
 /// - added: latency of the digit network over gRPC and REST, less that of a direct run;
 /// - large: a tensor of 10 MB on its way in, state on the disk and in memory; gRPC alone over two
 ///   hops with it, and writing it alone;
