@@ -11,8 +11,8 @@ void RemoteTraining::declare(CLI::App& command) {
   app = &command;
   command.add_option(
       "--model", model,
-      "At a gateway: [OWNER/]MODEL under which the training, with its data, is pushed "
-      "(default: the model's own name and -training)");
+      "At a gateway: [OWNER/]MODEL under which the training, with its data, is pushed, no model "
+      "that is served (default: the name of the one that is trained and -training)");
   command
       .add_option("--segment", each,
                   "At a gateway: steps between two states that are committed to, the last fewer "

@@ -125,6 +125,23 @@ TEST(File, ComesBackAfterItsPagesWereForgotten) {
   EXPECT_TRUE(std::equal(all.begin(), all.end(), bytes.begin()));
 }
 
+// Of whole blocks, of none, of some and a rest; where the file system has such a way, and where
+// not.
+TEST(File, ThatIsReadSeldomHasTheSameBytes) {
+  for (const char* folder : {".", "/dev/shm"}) {
+    const auto made = TemporaryFolder::make("seldom", folder);
+    ASSERT_TRUE(made) << made.error().message;
+    const Path path = made->path() / "file";
+    for (const std::size_t size : {0, 1, 4095, 4096, 4097, (2 << 20) + 4096, (5 << 20) + 5}) {
+      Bytes bytes(size);
+      for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::uint8_t>(i * 131 >> 7);
+      const auto written = write_file_atomically(path, bytes, 0600, ReadAgain::kSeldom);
+      ASSERT_TRUE(written) << written.error().message;
+      EXPECT_TRUE(read_file(path).value() == bytes) << folder << ", " << size;
+    }
+  }
+}
+
 TEST(TemporaryFolder, IsTheOwnersAndGoesWithTheObject) {
   Path first;
   {

@@ -9,6 +9,7 @@
 #include <commensal/base/core/check.hpp>
 #include <commensal/base/core/descriptor.hpp>
 #include <commensal/base/core/file.hpp>
+#include <commensal/base/core/pages.hpp>
 #include <cstring>
 
 namespace commensal::core {
@@ -48,6 +49,25 @@ Result<void> write_all(int fd, ByteView bytes, const Path& path, bool is_synced)
     before = written;
   }
   return {};
+}
+
+/// Returns what is left for write_all(): all where the file system has no such way.
+Result<ByteView> write_past_memory(int fd, ByteView bytes, const Path& path) {
+  constexpr std::size_t kPieceBytes = 2 << 20, kBlockBytes = 4096;
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (bytes.size() < kBlockBytes || ::fcntl(fd, F_SETFL, flags | O_DIRECT) != 0) return bytes;
+  const Pages piece = allocate_pages(kPieceBytes);  // aligned, as it must be
+  while (piece && bytes.size() >= kBlockBytes) {
+    const std::size_t size = std::min(bytes.size(), kPieceBytes) / kBlockBytes * kBlockBytes;
+    std::memcpy(piece.get(), bytes.data(), size);
+    const ssize_t written = ::write(fd, piece.get(), size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EINVAL) break;  // the disk has larger blocks
+    if (written <= 0) return system_failure(path, "write");
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  ::fcntl(fd, F_SETFL, flags);
+  return bytes;
 }
 
 }  // namespace
@@ -103,12 +123,15 @@ Result<Bytes> read_file(const Path& path, std::int64_t bytes_max) {
 namespace {
 
 Result<void> write_and_rename(const Path& path, std::span<const ByteView> parts, unsigned mode,
-                              bool is_synced) {
+                              bool is_synced, ReadAgain again = ReadAgain::kSoon) {
   std::string temporary = path.string() + ".XXXXXX";
   const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!file.valid()) return system_failure(path, "write");
   Result<void> done;
-  for (const ByteView part : parts) {
+  for (ByteView part : parts) {
+    if (done && again == ReadAgain::kSeldom) {
+      done = write_past_memory(file.get(), part, path).map([&](ByteView left) { part = left; });
+    }
     if (done) done = write_all(file.get(), part, path, is_synced);
   }
   if (done && (::fchmod(file.get(), mode) != 0 || (is_synced && ::fsync(file.get()) != 0))) {
@@ -126,8 +149,9 @@ Result<void> replace_file(const Path& path, std::span<const ByteView> parts, uns
   return write_and_rename(path, parts, mode, false);
 }
 
-Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mode) {
-  COMMENSAL_TRY(write_and_rename(path, {&bytes, 1}, mode, true));
+Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mode,
+                                   ReadAgain again) {
+  COMMENSAL_TRY(write_and_rename(path, {&bytes, 1}, mode, true, again));
   const Path folder = path.has_parent_path() ? path.parent_path() : Path(".");
   const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.valid() || ::fsync(directory.get()) != 0) return system_failure(folder, "sync");

@@ -39,9 +39,14 @@ class MappedFile {
 /// Errors as MappedFile::open.
 Result<Bytes> read_file(const Path& path, std::int64_t bytes_max = limits::kFileBytesMax);
 
+/// What is read seldom goes past the system's memory for files where it can: filling that takes
+/// longer than the disk where a first touch of a page is dear (pages.hpp).
+enum class ReadAgain { kSoon, kSeldom };
+
 /// Replaces `path` so that a reader, or a machine that loses power, sees the old or the new file:
 /// temporary file, fsync, rename, fsync of the folder. `mode` as in open(2).
-Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mode = 0644);
+Result<void> write_file_atomically(const Path& path, ByteView bytes, unsigned mode = 0644,
+                                   ReadAgain again = ReadAgain::kSoon);
 
 /// What a person asked to have there: the same, but a file keeps its mode (a new one gets `mode`),
 /// a link leads to what it names, and what is no file (a pipe, a device) is written into.

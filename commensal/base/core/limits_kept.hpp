@@ -9,9 +9,11 @@ namespace commensal::limits {
 
 inline constexpr std::int64_t kReceiptAgeMs = std::int64_t{30} * 86'400'000;
 // Larger ones are files of their own: rows are written page by page and twice (log and table), by
-// the one thread that writes all of them. Who is called for a case is shown what is a row alone
-// (gateway/accusations_shown.cpp): less here leaves more of what is disputed without a panel.
-inline constexpr std::uint64_t kOpeningRowBytesMax = std::uint64_t{2} << 20;
+// the one thread that writes all of them.
+inline constexpr std::uint64_t kOpeningRowBytesMax = 256 << 10;
+// Larger ones are audited here alone, and nobody elsewhere is called for a case about them: what
+// those are shown is read on the loop.
+inline constexpr std::uint64_t kOpeningShownBytesMax = std::uint64_t{2} << 20;
 inline constexpr std::size_t kProvidersRememberedMax = 4096;  // that have worked, and are gone
 
 inline constexpr std::size_t kBansMax = 4096;

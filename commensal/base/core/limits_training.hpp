@@ -25,6 +25,6 @@ inline constexpr std::int64_t kImportedGradientConstantBytesMax = 64 << 20;
 // Nodes and values that are read for them: each looks at all that is before it.
 inline constexpr std::int64_t kImportedGradientReadsMax = 1 << 22;
 // Of a segment that is a model, where nobody says how many steps it has.
-inline constexpr std::int64_t kSegmentNodesMax = 1 << 17;
+inline constexpr std::int64_t kSegmentNodesMax = 1 << 19;
 
 }  // namespace commensal::limits

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <commensal/base/core/check.hpp>
+#include <commensal/base/core/pages.hpp>
 #include <commensal/base/protocol/encoding.hpp>
 #include <commensal/base/protocol/noun_in.hpp>
 #include <limits>
@@ -161,7 +162,10 @@ void Writer::raw(ByteView bytes) {
   // Neither a byte at a time at first, nor once more behind a tensor.
   constexpr std::size_t kUsualBytes = 128;
   const std::size_t size = bytes_.size() + bytes.size() + kUsualBytes;
-  if (bytes_.capacity() == 0 || bytes.size() > bytes_.capacity()) bytes_.reserve(size);
+  if (bytes_.capacity() == 0 || bytes.size() > bytes_.capacity()) {
+    bytes_.reserve(size);
+    core::prefer_large_pages(bytes_.data() + bytes_.size(), size - bytes_.size());
+  }
   bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
 }
 

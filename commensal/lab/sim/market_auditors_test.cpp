@@ -133,6 +133,7 @@ TEST_F(MoneyAuditors, ASilentCheatAndItsFriendAmongTheAuditorsAreConvicted) {
   std::size_t colluders = 0, lazy = 0, reports = 0;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
+    receipts_.opening_row_max = seed % 2 == 0 ? limits::kOpeningRowBytesMax : 0;  // rows, files
     auto market = open_audited(500 + seed, {Ways::kColluding, Ways::kHonest, Ways::kHonest,
                                             Ways::kHonest, Ways::kHonest, Ways::kLazy});
     const std::size_t honest = add(*market, "honest");
@@ -162,6 +163,24 @@ TEST_F(MoneyAuditors, ASilentCheatAndItsFriendAmongTheAuditorsAreConvicted) {
   EXPECT_GT(colluders, kSeeds / 10);
   EXPECT_GT(lazy, kSeeds / 10);
   EXPECT_GE(reports, 2 * kSeeds);
+}
+
+// Where the gateway cannot show the inputs it audits itself, and calls nobody who would pay for
+// silence.
+TEST_F(MoneyAuditors, OfWhatIsTooLargeToBeShownNobodyElsewhereIsAsked) {
+  receipts_.opening_shown_max = 0;
+  auto market = open_audited(499, {Ways::kHonest, Ways::kHonest, Ways::kHonest});
+  const std::size_t cheat = add(*market, "cheat", make_bf16_cheat());
+  ASSERT_TRUE(market->infer("digits", picture(0)));
+  market->kill_provider(cheat);
+  work(*market, 60'000);
+  market->rest_ms(60'000);
+  work(*market, 200'000);
+  EXPECT_EQ(count(*market, CaseStatus::kAccused), 1u);
+  for (const Outsider& one : outsiders_) {
+    EXPECT_EQ(one.audits + one.reports, 0u);
+    EXPECT_EQ(stake_of(*market, one.address()), full());
+  }
 }
 
 TEST_F(MoneyAuditors, ADrawGoesOnThoughTheGatewayDiesAtAnyWrite) {

@@ -72,11 +72,11 @@ std::optional<std::pair<ReceiptRecord, receipt::StepTask>> Accusations::show(
   return report && protocol::report_id(*report) == key.subject ? std::move(shown) : std::nullopt;
 }
 
-/// Of one that is kept, in a row.
+/// Of one that is kept.
 std::optional<std::pair<ReceiptRecord, receipt::StepTask>> Accusations::show(
     const core::Digest& receipt) const {
   auto record = deps_.book.find(receipt);
-  if (!record || record->is_in_file) return std::nullopt;
+  if (!record || !deps_.book.may_be_shown(*record)) return std::nullopt;
   auto opening = deps_.book.opening(*record);
   if (!opening) return std::nullopt;
   return std::pair{*std::move(record), std::move(opening->task)};

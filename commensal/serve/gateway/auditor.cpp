@@ -101,10 +101,15 @@ std::optional<receipt::Assignment> Auditor::take(const crypto::Address& auditor)
       continue;
     }
     Shown& shown = *found;
-    if (shown.record.receipt.job.auditors != protocol::AuditorClass::kPublic) {
+    const bool is_public = shown.record.receipt.job.auditors == protocol::AuditorClass::kPublic;
+    if (!is_public || !deps_.book.may_be_shown(shown.record)) {
       own_.push_back(provider_of(receipt), receipt);  // behind what is late
       pump();
       at = waiting_.begin();  // what waited may be with others now
+      continue;
+    }
+    if (const auto read = read_file(deps_.book.folder(), shown); !read) {
+      fail(receipt, read.error());
       continue;
     }
     const std::uint64_t lease = ++leases_;
@@ -144,9 +149,7 @@ Result<void> Auditor::answer(const protocol::AuditReport& report) {
                       core::to_hex(receipt), crypto::to_text(report.auditor));
   }
   COMMENSAL_ASSIGN(Shown shown, show(receipt));
-  if (shown.record.is_in_file) {
-    return core::fail(ErrorCode::kNotFound, "receipt {} is audited here", core::to_hex(receipt));
-  }
+  COMMENSAL_TRY(read_file(deps_.book.folder(), shown));
   item->second.lease = 0;
   shown.record.report = report;
   COMMENSAL_TRY(deps_.book.update(shown.record));
@@ -185,7 +188,7 @@ void Auditor::pump() {
   });
 }
 
-/// Off the loop.
+/// On the loop of those that are shown alone.
 Result<void> Auditor::read_file(const OpeningFolder& folder, Shown& shown) {
   if (!shown.record.is_in_file) return {};
   COMMENSAL_ASSIGN(shown.opening, folder.opening(shown.record.id()));

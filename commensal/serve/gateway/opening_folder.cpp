@@ -36,7 +36,8 @@ Result<std::uint64_t> OpeningFolder::write(const core::Digest& receipt,
   if (!error) fs::permissions(folder_, fs::perms::owner_all, error);
   if (error) return fail(ErrorCode::kDataLoss, "'{}': {}", folder_.string(), error.message());
   COMMENSAL_ASSIGN(const core::Bytes bytes, protocol::encode_stored(opening));
-  COMMENSAL_TRY(core::write_file_atomically(path_of(receipt), bytes, kOwnersAlone));
+  COMMENSAL_TRY(
+      core::write_file_atomically(path_of(receipt), bytes, kOwnersAlone, core::ReadAgain::kSeldom));
   return bytes.size();
 }
 

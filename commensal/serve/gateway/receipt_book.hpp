@@ -21,6 +21,7 @@ struct BookLimits {
   std::uint64_t opening_bytes_max = limits::kOpeningsBytesMax;  // of all openings together
   std::uint64_t opening_max = limits::kStoreValueBytesMax;      // of one
   std::uint64_t opening_row_max = limits::kOpeningRowBytesMax;  // of one that is no file
+  std::uint64_t opening_shown_max = limits::kOpeningShownBytesMax;  // to auditors elsewhere
   std::int64_t age_ms_max = limits::kReceiptAgeMs;
 };
 
@@ -77,7 +78,11 @@ class ReceiptBook {
   bool contains(const core::Digest& id) const;
   /// By receipt id, without its opening. Error: kNotFound.
   core::Result<ReceiptRecord> find(const core::Digest& id);
-  /// What opens it, wherever it lies: where that is a file, long. Errors: kNotFound (it is no
+  /// Whether auditors elsewhere may be shown what opens it: that is read in no time.
+  bool may_be_shown(const ReceiptRecord& record) const {
+    return record.opening_bytes <= limits_.opening_shown_max;
+  }
+  /// What opens it, wherever it lies: a file of any size takes long. Errors: kNotFound (it is no
   /// longer kept), kDataLoss.
   core::Result<receipt::Opening> opening(const ReceiptRecord& record);
   /// The same as it is kept, encoded, where it is kept with the receipt. Errors: as above.

@@ -95,7 +95,7 @@ class Large final : public Stage {
     std::vector<double> rates;
     for (int i = 0; i < kWrites; ++i) {
       const std::int64_t since_ns = clock_.monotonic_ns();
-      COMMENSAL_TRY(core::write_file_atomically(file, bytes));
+      COMMENSAL_TRY(core::write_file_atomically(file, bytes, 0600, core::ReadAgain::kSeldom));
       rates.push_back(kBytes / static_cast<double>(clock_.monotonic_ns() - since_ns));
     }
     std::error_code ignored;

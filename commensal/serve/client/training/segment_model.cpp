@@ -48,6 +48,13 @@ Result<void> SegmentModel::place(Gateway& gateway, const Terms& terms) {
                       "first, or use --public",
                       terms.model);
   }
+  const auto is_steps = [](const client::Port& one) { return one.name == train::kSegmentSteps; };
+  if (known && std::ranges::none_of(known->inputs, is_steps)) {
+    return core::fail(ErrorCode::kAlreadyExists,
+                      "{} is no training but a model that is served: expected --model NAME of the "
+                      "training's own",
+                      terms.model);
+  }
   client::PushRequest request;
   request.model = terms.model;
   request.bytes = segment_.model;

@@ -127,6 +127,20 @@ TEST_F(RemoteTrainings, GoBackAfterAProviderThatWasCaught) {
                                           "rollout", "8", "12"));
 }
 
+// The fault: whoever took --model for the model to be trained replaced what others were served.
+TEST_F(RemoteTrainings, ReplaceNoModelThatIsServed) {
+  const auto served = core::read_file(training_.file("model.onnx"));
+  ASSERT_TRUE(served) << served.error().message;
+  client::PushRequest request;
+  request.model = "alice/training";
+  request.bytes = *served;
+  ASSERT_TRUE(gateway_.push(request));
+  EXPECT_EQ(error_of(listener_),
+            "alice/training is no training but a model that is served: expected --model NAME of "
+            "the training's own");
+  EXPECT_EQ(gateway_.model("alice/training")->version, 1u);
+}
+
 // The fault: its steps were looked at as those of the provider that had refused the first.
 TEST_F(RemoteTrainings, StayWithARolloutThatMovesToAnotherProvider) {
   gateway_.script = {{.moves = true}};

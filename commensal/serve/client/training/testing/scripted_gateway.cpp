@@ -73,6 +73,10 @@ Result<client::ModelInfo> ScriptedGateway::push(const client::PushRequest& reque
       std::make_shared<const core::Bytes>(request.bytes.begin(), request.bytes.end());
   COMMENSAL_ASSIGN(graph_, graph::onnx::import_bytes(*bytes, bytes));
   model_.name = request.model;
+  model_.inputs.clear();
+  for (const graph::ValueId id : graph_->inputs) {
+    model_.inputs.push_back({.name = std::string(graph_->name_of(id)), .dims = {}});
+  }
   ++model_.version;
   model_.is_private = request.is_private;
   model_.content = crypto::sha256(*bytes);
