@@ -180,8 +180,8 @@ void TrainingReport::told_rollout(const core::Digest& rollout, const crypto::Add
 void TrainingReport::told_end(std::int64_t done, const crypto::Address& provider,
                               const std::string& why) {
   const std::string by = crypto::to_text(provider);
-  tell(fmt::format("back to step {:>3}  {}: {}", done, by, why),
-       {{"back_to", done}, {"provider", by}, {"reason", why}});
+  tell(fmt::format("on from step {:>3}  without {}: {}", done, by, why),
+       {{"on_from", done}, {"provider", by}, {"reason", why}});
 }
 
 void TrainingReport::told_made_here(std::int64_t first, std::int64_t last,

@@ -79,9 +79,9 @@ TEST_F(Trainings, EveryLieIsProvedAndTheTrainingGoesBackAndOn) {
     if (!training)
       training = std::make_unique<Process>(at_the_gateway(), folder_.at("training.log"));
     // It was right about the first of its segments, which is kept.
-    const std::string line = line_of(*training, "back to step");
-    EXPECT_THAT(line,
-                HasSubstr(fmt::format("back to step {:>3}  {}: ", 4 * cheats.size(), address_)));
+    const std::string line = line_of(*training, "on from step");
+    EXPECT_THAT(line, HasSubstr(fmt::format("on from step {:>3}  without {}: ", 4 * cheats.size(),
+                                            address_)));
     play({}, 0, 0, {});
     expect_convicted();
   }

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <commensal/serve/client/ask_again.hpp>
 #include <commensal/serve/client/training/begun.hpp>
 #include <cstdlib>
+#include <utility>
 
 namespace commensal::training {
 
 using client::RolloutInfo;
+using core::ErrorCode;
 using core::Result;
+
+namespace {
+
+std::string unconfirmed(const RolloutInfo& info) {
+  return fmt::format("no audit has confirmed segment {} of its {}", info.trusted_steps + 1,
+                     info.steps);
+}
+
+}  // namespace
 
 RolloutInfo believed(RolloutInfo info, bool audits_all) {
   if (audits_all) info.trusted_steps = std::min(info.trusted_steps, info.confirmed_steps);
@@ -15,45 +27,67 @@ RolloutInfo believed(RolloutInfo info, bool audits_all) {
 
 std::string why_ended(const RolloutInfo& info) {
   if (!info.reason.empty()) return info.reason;
-  if (info.state != "finished") return info.state;
-  return fmt::format("no audit has confirmed segment {} of its {}", info.trusted_steps + 1,
-                     info.steps);
+  return info.state == "finished" ? unconfirmed(info) : info.state;
 }
 
-std::string key_prefix(const SegmentModel& model) { return model.key() + "-"; }
+/// One whose provider was caught elsewhere keeps the reason of its own end.
+std::string why_fallen(const RolloutInfo& info) {
+  const bool says_why = info.state == "caught" && !info.reason.empty();
+  return says_why ? info.reason : unconfirmed(info);
+}
 
-Result<std::optional<Rollout>> find_begun(std::vector<RolloutInfo> list,
-                                          const train::Trainer& trainer, const SegmentModel& model,
-                                          bool audits_all) {
-  const std::size_t beginning = key_prefix(model).size();
-  const std::int64_t each = model.segment().each;
-  std::optional<Rollout> found;
-  std::int64_t furthest = trainer.done() - 1;
-  bool is_vouched_for = false;
-  std::optional<crypto::Address> caught;
-  for (RolloutInfo& one : list) {
-    const std::int64_t began = std::strtoll(one.key.c_str() + beginning, nullptr, 10);
-    if (began >= trainer.done() || (trainer.done() - began) % each != 0) continue;
-    RolloutInfo info = believed(std::move(one), audits_all);
-    const std::int64_t end = began + static_cast<std::int64_t>(info.trusted_steps) * each;
-    is_vouched_for |= end >= trainer.done();
-    const std::int64_t made = began + static_cast<std::int64_t>(info.steps_done) * each;
-    if (info.state == "caught" && end < trainer.done() && made >= trainer.done())
-      caught = info.provider;
-    if (end <= furthest || (info.is_over() && end <= trainer.done())) continue;
-    furthest = end;
-    found = Rollout{std::move(info), began};
+bool is_away(const core::Error& error) {
+  return error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kDeadlineExceeded;
+}
+
+Result<std::vector<Rollout>> list_begun(Context& context, const SegmentModel& model) {
+  const std::string prefix = model.key() + "-";
+  const auto ask = [&] { return context.outside.gateway.rollouts(prefix); };
+  COMMENSAL_ASSIGN(std::vector<RolloutInfo> list,
+                   client::ask_again(context.outside.clock, kAwayMsMax, ask, context.stop));
+  std::vector<Rollout> made;
+  for (RolloutInfo& info : list) {
+    context.under_way.heard(info);
+    const std::int64_t began = std::strtoll(info.key.c_str() + prefix.size(), nullptr, 10);
+    made.push_back({believed(std::move(info), context.audits_all), began});
   }
-  if (caught && !is_vouched_for) return rests_on(trainer, *caught);
-  return found;
+  const std::int64_t each = model.segment().each;
+  std::ranges::stable_sort(made, std::ranges::greater(), [each](const Rollout& one) {
+    return one.began + static_cast<std::int64_t>(one.info.trusted_steps) * each;
+  });
+  return made;
 }
 
-tl::unexpected<core::Error> rests_on(const train::Trainer& trainer,
-                                     const crypto::Address& provider) {
-  return core::fail(core::ErrorCode::kFailedPrecondition,
-                    "{} may rest on steps of {}, who was caught: remove it, what audits have "
-                    "confirmed is at the gateway",
-                    trainer.plan().checkpoint.string(), crypto::to_text(provider));
+std::shared_ptr<RolloutSteps> steps_of(Context& context, const SegmentModel& model,
+                                       const RolloutInfo& info,
+                                       std::optional<tensor::NamedTensors> inputs) {
+  auto open = [graph = model.graph(), roots = model.roots(), provider = info.provider,
+               inputs = std::move(inputs)](const rollout::JobRecord& record) {
+    return rollout::SignedSteps::open(record, provider, *graph, roots, inputs);
+  };
+  const Outside& outside = context.outside;
+  return std::make_shared<RolloutSteps>(outside.gateway, outside.clock, info.id, std::move(open),
+                                        kAwayMsMax, context.stop);
+}
+
+Result<bool> leads_to(Context& context, const SegmentModel& model, Rollout& rollout,
+                      std::int64_t done,
+                      const std::function<bool(const tensor::NamedTensors&)>& is_it) {
+  const std::int64_t each = model.segment().each, made = done - rollout.began;
+  if (made <= 0 || made % each != 0) return false;
+  const auto segment = static_cast<std::uint64_t>(made / each);
+  if (segment > rollout.info.steps_done) return false;
+  const auto look = [&]() -> Result<bool> {
+    rollout.steps = steps_of(context, model, rollout.info, {});
+    COMMENSAL_ASSIGN(const auto inputs, rollout.steps->inputs());
+    COMMENSAL_ASSIGN(const auto outputs, rollout.steps->outputs(segment));
+    if (!is_it(outputs)) return false;
+    rollout.from = receipt::state_root(inputs);
+    return true;
+  };
+  const auto found = look();
+  if (!found && !is_away(found.error())) return false;
+  return found;
 }
 
 }  // namespace commensal::training

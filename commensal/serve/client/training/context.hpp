@@ -2,6 +2,7 @@
 #pragma once
 
 #include <commensal/serve/client/training/training.hpp>
+#include <commensal/serve/client/training/under_way.hpp>
 
 // Inside the room: what its parts share of one call of run().
 namespace commensal::training {
@@ -12,7 +13,6 @@ inline constexpr int kVainMax = 3;  // rollouts in a row that fail and bring not
 
 /// Of a whole training, whatever segments it comes in.
 struct Tally {
-  End end;
   std::uint64_t paid = 0;  // segments that were made in this run
   std::string waits_for;   // what was told last
   bool has_begun = false;  // a rollout
@@ -24,6 +24,7 @@ struct Context {
   bool audits_all;
   std::stop_token stop;
   Tally tally = {};
+  UnderWay under_way{outside.gateway, outside.clock};
 
   bool is_stopped() const { return stop.stop_requested(); }
   /// A wait that ends and comes again is no news.

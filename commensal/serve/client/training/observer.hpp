@@ -30,7 +30,8 @@ class Observer {
 
   /// It has begun, or another provider has taken it over before its first step.
   virtual void told_rollout(const core::Digest& rollout, const crypto::Address& provider) = 0;
-  /// A rollout ended before its last segment: the training goes on after step `done` without it.
+  /// A rollout ended before its last segment, lost trust, or makes another training's state: this
+  /// one goes on after step `done` without it.
   virtual void told_end(std::int64_t done, const crypto::Address& provider,
                         const std::string& why) = 0;
   /// Steps `first` to `last`, in the place of what `provider` said or delivered.
@@ -38,7 +39,7 @@ class Observer {
                               const crypto::Address& provider, const std::string& why) = 0;
   /// Nothing comes, and why; what was told last is not told again.
   virtual void told_waiting(const std::string& why) = 0;
-  /// It was to be cancelled, but the gateway did not take that.
+  /// It was to be cancelled, but the gateway did not take that to the end.
   virtual void told_goes_on(const core::Digest& rollout, const std::string& why) = 0;
 };
 

@@ -29,12 +29,17 @@ class RolloutSteps {
   /// What was delivered in a step. Errors: the gateway's, kDataLoss, those of `open`, and of
   /// SignedSteps::outputs.
   core::Result<tensor::NamedTensors> outputs(std::uint64_t step);
+  /// What it began from, as its record has it: `open` has held the record against what was signed
+  /// where this is the first question, else who asks knows better. Errors: as those.
+  core::Result<tensor::NamedTensors> inputs();
 
  private:
+  core::Result<rollout::JobRecord> record();
+
   Gateway& gateway_;
   const core::Clock& clock_;
   const core::Digest rollout_;
-  const Open open_;
+  Open open_;  // until it has opened the record
   const std::int64_t away_ms_max_;
   const std::stop_token stop_;
   std::optional<rollout::SignedSteps> signed_;

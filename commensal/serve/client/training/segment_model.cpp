@@ -3,6 +3,7 @@
 #include <commensal/base/crypto/sha256.hpp>
 #include <commensal/compute/graph/onnx/import.hpp>
 #include <commensal/serve/client/training/segment_model.hpp>
+#include <string>
 
 namespace commensal::training {
 
@@ -64,17 +65,24 @@ Result<void> SegmentModel::place(Gateway& gateway, const Terms& terms) {
   return {};
 }
 
+// After a step that was made again there may be another state than before.
+std::string SegmentModel::key_from(std::int64_t done, const core::Digest& state) const {
+  constexpr std::size_t kDigits = 16;
+  return fmt::format("{}-{}-{}-", key_, done, core::to_hex(state).substr(0, kDigits));
+}
+
 client::RolloutOrder SegmentModel::order(const train::Trainer& trainer, int attempt) const {
   client::RolloutOrder made;
   made.model = model_.name;
   made.version = model_.version;
-  made.key = fmt::format("{}-{}-{}", key_, trainer.done(), attempt);
+  made.inputs = train::segment_inputs(trainer);
+  receipt::take_roots(made.inputs);
+  made.key = key_from(trainer.done(), receipt::taken_root(made.inputs)) + std::to_string(attempt);
   made.steps = static_cast<std::uint64_t>((trainer.plan().steps - trainer.done()) / segment_.each);
   for (const std::string& name : segment_.state)
     made.feeds.emplace_back(train::next_of(name), name);
   made.states = "finite";
   made.audit_probability = audit_probability_;
-  made.inputs = train::segment_inputs(trainer);
   return made;
 }
 

@@ -27,11 +27,15 @@ class SegmentModel {
                                          const Terms& terms);
 
   const train::Segment& segment() const { return segment_; }
-  const graph::Graph& graph() const { return *graph_; }
+  const std::shared_ptr<const graph::Graph>& graph() const { return graph_; }
   const receipt::ModelRoots& roots() const { return roots_; }
   /// What the keys of its rollouts begin with: nothing else than what decides them.
   const std::string& key() const { return key_; }
-  /// From where the trainer is to the end; the same whenever the same training asks again.
+  /// And of those that begin after `done` steps from a state with this root; behind it which
+  /// attempt that is.
+  std::string key_from(std::int64_t done, const core::Digest& state) const;
+  /// From where the trainer is to the end; the same whenever the same training asks again. The
+  /// inputs' roots are taken.
   client::RolloutOrder order(const train::Trainer& trainer, int attempt) const;
 
  private:

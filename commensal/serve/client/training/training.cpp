@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <commensal/serve/client/ask_again.hpp>
 #include <commensal/serve/client/training/follower.hpp>
+#include <set>
 #include <utility>
 
 namespace commensal::training {
@@ -14,40 +15,35 @@ namespace {
 /// All whole segments of one model: one rollout after another, until they are made.
 class Pass {
  public:
-  Pass(Context& context, const SegmentModel& model)
+  Pass(Context& context, Chain& chain, const SegmentModel& model)
       : context_(context),
         trainer_(context.outside.trainer),
         gateway_(context.outside.gateway),
+        chain_(chain),
         model_(model),
-        follower_(context, model, gateway_.price()) {}
+        follower_(context, chain, model, gateway_.price()) {}
 
   Result<void> run() {
-    const auto made = make_all();
-    follower_.cancel();  // whatever ended it
-    return made;
-  }
-
- private:
-  bool is_done() const {
-    return trainer_.plan().steps - trainer_.done() < model_.segment().each || context_.is_stopped();
-  }
-
-  Result<void> make_all() {
-    COMMENSAL_ASSIGN(std::optional<Rollout> next, begun());
+    COMMENSAL_TRY(explain_checkpoint());
     int vain = 0;
     for (int attempt = 0; !is_done(); ++attempt) {
-      const std::int64_t before = trainer_.done() - follower_.made_here();
-      if (!next) {
-        COMMENSAL_ASSIGN(next, start(attempt));
+      COMMENSAL_ASSIGN(const bool went_back, chain_.look_back());
+      if (went_back) {
+        attempt = -1;
+        continue;
       }
-      const Rollout rollout = *std::exchange(next, std::nullopt);
-      COMMENSAL_ASSIGN(const RolloutInfo info, follower_.follow(rollout));
+      const std::int64_t before = trainer_.done() - follower_.made_here();
+      COMMENSAL_ASSIGN(std::optional<Rollout> rollout, find_begun());
+      if (!rollout) {
+        COMMENSAL_ASSIGN(rollout, start(attempt));
+      }
+      COMMENSAL_ASSIGN(const RolloutInfo info, follower_.follow(*rollout));
       // Steps that are made here for somebody's word alone are nothing that the rollout brings.
       const std::int64_t after = trainer_.done() - follower_.made_here();
       if (after != before) attempt = -1;
       // What failed in an earlier run is no failure of this one.
       const bool is_vain = after == before && info.state != "caught";
-      vain = is_vain ? vain + (rollout.was_over ? 0 : 1) : 0;
+      vain = is_vain ? vain + (rollout->was_over ? 0 : 1) : 0;
       if (vain >= kVainMax && !is_done()) {
         return core::fail(ErrorCode::kFailedPrecondition, "step {} was not made: {}",
                           first_not_made(), why_ended(info));
@@ -56,49 +52,115 @@ class Pass {
     return {};
   }
 
+ private:
+  /// Also where it is back before its beginning, where segments may have another length.
+  bool is_done() const {
+    return trainer_.plan().steps - trainer_.done() < model_.segment().each ||
+           trainer_.done() < began_ || context_.is_stopped();
+  }
+
   /// By the last rollout.
   std::int64_t first_not_made() const { return trainer_.done() - follower_.made_here_last() + 1; }
 
-  Result<std::optional<Rollout>> begun() {
-    if (trainer_.done() == 0) return std::optional<Rollout>();
-    COMMENSAL_ASSIGN(std::vector<RolloutInfo> list, gateway_.rollouts(key_prefix(model_)));
-    return find_begun(std::move(list), trainer_, model_, context_.audits_all);
+  Result<void> explain_checkpoint() {
+    if (trainer_.done() == 0 || !chain_.is_empty()) return {};
+    COMMENSAL_ASSIGN(const std::vector<Rollout> listed, list_begun(context_, model_));
+    return chain_.rebuild(model_, listed);
+  }
+
+  /// The furthest that an earlier run, or somebody else, began and that goes on from here. Each is
+  /// tried once; who makes another state is cancelled.
+  Result<std::optional<Rollout>> find_begun() {
+    if (trainer_.done() == 0) return std::optional<Rollout>();  // keys lead on from there
+    COMMENSAL_ASSIGN(std::vector<Rollout> listed, list_begun(context_, model_));
+    for (Rollout& one : listed) {
+      const core::Digest id = one.info.id;
+      if (one.began > trainer_.done() || tried_.contains(id)) continue;
+      if (is_further(one)) {
+        tried_.insert(id);
+        COMMENSAL_ASSIGN(const bool goes_on, goes_on_from_here(one));
+        if (goes_on) return std::optional<Rollout>(std::move(one));
+      }
+      if (!context_.under_way.cancel(id)) continue;
+      context_.outside.observer.told_end(
+          trainer_.done(), one.info.provider,
+          fmt::format("it does not go on from the state after step {}", trainer_.done()));
+    }
+    return std::optional<Rollout>();
+  }
+
+  /// Or may come further.
+  bool is_further(const Rollout& one) const {
+    const auto trusted = static_cast<std::int64_t>(one.info.trusted_steps);
+    const std::int64_t end = one.began + trusted * model_.segment().each;
+    if (end > trainer_.done() || one.info.state == "running") return true;
+    return end == trainer_.done() && !one.info.is_over();
+  }
+
+  Result<bool> goes_on_from_here(Rollout& one) {
+    const std::int64_t done = trainer_.done();
+    if (const Link* const known = chain_.last_of(one.info.id); known != nullptr) {
+      one.from = known->from;
+      one.steps = known->steps;
+      return true;
+    }
+    if (one.began < done) {
+      return leads_to(context_, model_, one, done,
+                      [this](const auto& made) { return train::is_at_end_of(trainer_, made); });
+    }
+    one.inputs = train::segment_inputs(trainer_);
+    one.from = receipt::state_root(*one.inputs);
+    return one.info.key.starts_with(model_.key_from(done, one.from));
   }
 
   Result<Rollout> start(int attempt) {
     const client::RolloutOrder order = model_.order(trainer_, attempt);
+    UnderWay& under_way = context_.under_way;
     const auto ask = [&] {
       auto started = gateway_.start_rollout(order);
-      if (!started) context_.tell_waiting(started.error().message);
+      if (started) return started;
+      context_.tell_waiting(started.error().message);
+      under_way.asked_in_vain(order.key);
       return started;
     };
     COMMENSAL_ASSIGN(auto info,
                      client::ask_again(context_.outside.clock, kAwayMsMax, ask, context_.stop));
-    const bool was_over = info.is_over();
-    return Rollout{believed(std::move(info), context_.audits_all), trainer_.done(), order.inputs,
-                   was_over};
+    under_way.answered(order.key);
+    under_way.heard(info);
+    tried_.insert(info.id);
+    return Rollout{.info = believed(std::move(info), context_.audits_all),
+                   .began = trainer_.done(),
+                   .from = receipt::taken_root(order.inputs),
+                   .inputs = order.inputs};
   }
 
   Context& context_;
   train::Trainer& trainer_;
   Gateway& gateway_;
+  Chain& chain_;
   const SegmentModel& model_;
   Follower follower_;
+  const std::int64_t began_ = trainer_.done();
+  std::set<core::Digest> tried_;  // rollouts
 };
 
-Result<void> go_to_end(Context& context, const Terms& terms, SegmentModel first) {
+Result<void> go_to_end(Context& context, Chain& chain, const Terms& terms, SegmentModel first) {
   train::Trainer& trainer = context.outside.trainer;
   if (trainer.done() == 0) COMMENSAL_TRY(trainer.evaluate());
   COMMENSAL_TRY(context.outside.observer.shown(trainer));
   std::optional<SegmentModel> model = std::move(first);
-  while (trainer.done() < trainer.plan().steps && !context.is_stopped()) {
-    if (!model) {  // what whole segments leave over
-      COMMENSAL_ASSIGN(model, SegmentModel::push(trainer, context.outside.gateway, terms));
+  for (;;) {
+    while (trainer.done() < trainer.plan().steps && !context.is_stopped()) {
+      if (!model) {  // what whole segments leave over
+        COMMENSAL_ASSIGN(model, SegmentModel::push(trainer, context.outside.gateway, terms));
+      }
+      const SegmentModel present = *std::exchange(model, std::nullopt);
+      COMMENSAL_TRY(Pass(context, chain, present).run());
     }
-    const SegmentModel present = *std::exchange(model, std::nullopt);
-    COMMENSAL_TRY(Pass(context, present).run());
+    if (trainer.done() < trainer.plan().steps) return {};
+    COMMENSAL_ASSIGN(const bool went_back, chain.look_back());
+    if (!went_back) return {};
   }
-  return {};
 }
 
 /// Where `stop` has ended it before the last step.
@@ -137,12 +199,14 @@ Result<void> check_checkpoint(const train::Trainer& trainer, double audit_probab
 Result<End> run(const Outside& outside, const Terms& terms, SegmentModel first,
                 const std::stop_token& stop) {
   Context context{outside, terms.audits_all(), stop};
-  const auto end = go_to_end(context, terms, std::move(first));
+  Chain chain(context);
+  const auto end = go_to_end(context, chain, terms, std::move(first));
+  context.under_way.end(outside.observer);  // whatever ended it
   const train::Trainer& trainer = outside.trainer;
   if (stop.stop_requested() && trainer.done() < trainer.plan().steps)
     return stopped(trainer, context.tally);
   COMMENSAL_TRY(end);
-  return context.tally.end;
+  return chain.end();
 }
 
 }  // namespace commensal::training

@@ -1,98 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training at a gateway, against one that does as it is told: without HTTP, terminal and time.
-#include <gmock/gmock.h>
-
-#include <commensal/compute/train/testing/small_training.hpp>
-#include <commensal/serve/client/training/testing/scripted_gateway.hpp>
-#include <commensal/serve/client/training/training.hpp>
+#include <commensal/serve/client/training/testing/remote_trainings.hpp>
 
 namespace commensal::training {
 namespace {
 
 using testing::Act;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::Lie;
-using testing::ScriptedGateway;
-using train::testing::SmallTraining;
-
-/// What it is told, in words; asks for the end at a step, if that is wanted.
-class Listener final : public Observer {
- public:
-  core::Result<void> shown(const train::Trainer&) override { return {}; }
-  core::Result<void> shown(const train::Trainer& trainer, const Made& made) override {
-    said.push_back(fmt::format("{}{}", made.is_here ? "here " : "", trainer.done()));
-    if (trainer.done() == stops_at) stop.request_stop();
-    if (trainer.done() == fails_at)
-      return core::fail(core::ErrorCode::kDataLoss, "no room for events");
-    return {};
-  }
-  void went_back(const train::Trainer& trainer) override {
-    said.push_back(fmt::format("back at {}", trainer.done()));
-  }
-  void told_rollout(const core::Digest&, const crypto::Address&) override {
-    said.emplace_back("rollout");
-  }
-  void told_end(std::int64_t done, const crypto::Address&, const std::string& why) override {
-    said.push_back(fmt::format("end {}: {}", done, why));
-  }
-  void told_made_here(std::int64_t first, std::int64_t last, const crypto::Address&,
-                      const std::string& why) override {
-    said.push_back(fmt::format("made here {} to {}: {}", first, last, why));
-  }
-  void told_waiting(const std::string& why) override { said.push_back("waits: " + why); }
-  void told_goes_on(const core::Digest&, const std::string& why) override {
-    said.push_back("goes on: " + why);
-  }
-
-  std::vector<std::string> said;
-  std::stop_source stop;
-  std::int64_t stops_at = -1, fails_at = -1;
-};
-
-/// Twelve steps, in segments of four where nothing else is said.
-class RemoteTrainings : public ::testing::Test {
- protected:
-  train::Trainer trainer() const {
-    auto made = train::testing::trainer_of(training_);
-    EXPECT_TRUE(made) << made.error().message;
-    return std::move(made).value();
-  }
-  core::Result<End> train_with(train::Trainer& trainer, Listener& listener) {
-    const Terms terms{.model = "alice/training",
-                      .each = each_,
-                      .audit_probability = 0.5,
-                      .allowed = {},
-                      .is_public = true};
-    COMMENSAL_ASSIGN(SegmentModel first, SegmentModel::push(trainer, gateway_, terms));
-    return run({trainer, gateway_, clock_, listener}, terms, std::move(first),
-               listener.stop.get_token());
-  }
-  /// The same, from what there is; it ends in the bits of the local one.
-  void expect_trained(Listener& listener, const End& expected) {
-    train::Trainer remote = trainer();
-    const auto end = train_with(remote, listener);
-    ASSERT_TRUE(end) << end.error().message;
-    EXPECT_EQ(end->segments, expected.segments);
-    EXPECT_EQ(end->audited, expected.audited);
-    const SmallTraining local(kPlan);
-    EXPECT_EQ(core::to_hex(remote.weights_digest()), train::testing::digest_after(local, 12));
-  }
-  std::string error_of(Listener& listener) {
-    train::Trainer remote = trainer();
-    const auto end = train_with(remote, listener);
-    return end ? "" : end.error().message;
-  }
-
-  static constexpr const char* kPlan =
-      "steps: 12\noptimiser: {kind: momentum, rate: 0.02, momentum: 0.9}\n";
-  const SmallTraining training_{std::string(kPlan) + "checkpoint: {file: kept, every: 4}\n"};
-  core::ManualClock clock_;
-  ScriptedGateway gateway_{clock_};
-  std::int64_t each_ = 4;
-  Listener listener_;
-};
+using testing::Listener;
+using testing::RemoteTrainings;
 
 TEST_F(RemoteTrainings, AreCancelledAtStopAndGoOnFromTheirCheckpoint) {
   Listener stopping;
@@ -169,22 +85,21 @@ TEST_F(RemoteTrainings, MakeHereWhatCannotBeRight) {
 // The fault: it was followed as if its state were this training's, which it is not.
 TEST_F(RemoteTrainings, DoNotGoOnFromALieThatIsStillUnderWay) {
   gateway_.script = {{.lie = Lie::kCount}};
-  gateway_.cancels = false;
+  gateway_.refuses = 1'000;
   Listener stopping;
   stopping.stops_at = 8;
   EXPECT_EQ(error_of(stopping),
             fmt::format("stopped after step 8 of 12, which was made here, not at the gateway: {} "
                         "has its state, the same command goes on from there",
                         training_.file("kept").string()));
-  EXPECT_THAT(
-      stopping.said,
-      ElementsAre("rollout", "4", "goes on: not now", "here 5", "here 6", "here 7", "here 8",
-                  "made here 5 to 8: what came is not finite, or counts other steps"));
-  gateway_.cancels = true;
+  EXPECT_THAT(stopping.said,
+              ElementsAre("rollout", "4", "here 5", "here 6", "here 7", "here 8",
+                          "made here 5 to 8: what came is not finite, or counts other steps",
+                          "goes on: not now"));
+  gateway_.refuses = 0;
   expect_trained(listener_, {.segments = 1, .audited = 1});
-  EXPECT_THAT(
-      listener_.said,
-      ElementsAre("rollout", "end 8: what it made of step 8 is another state", "rollout", "12"));
+  EXPECT_THAT(listener_.said,
+              ElementsAre("end 8: it does not go on from the state after step 8", "rollout", "12"));
   EXPECT_EQ(gateway_.cancelled, 1);
 }
 

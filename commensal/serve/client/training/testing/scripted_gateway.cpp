@@ -157,18 +157,37 @@ Result<RolloutInfo> ScriptedGateway::start_rollout(const client::RolloutOrder& o
   info.state = "running";
   info.steps = order.steps;
   info.steps_done = info.trusted_steps = made.steps.size();
-  info.confirmed_steps = info.audits_matched = info.steps_done;
+  info.confirmed_steps = std::min(act.confirmed, info.steps_done);
+  info.audits_matched = std::min(act.matched, info.steps_done);
+  made.open = act.open;
   made.last = info;
   made.last.state = act.state;
   made.last.reason = act.reason;
   made.last.reason_code = act.reason_code;
   made.last.trusted_steps = std::min(act.trusted, info.steps_done);
-  made.last.confirmed_steps = made.last.audits_matched = made.last.trusted_steps;
+  made.last.confirmed_steps = std::min(act.confirmed, made.last.trusted_steps);
+  made.last.audits_matched = std::min(act.matched, made.last.trusted_steps);
   if (act.moves) {
     info.provider = refuser_;
     info.steps_done = info.trusted_steps = info.confirmed_steps = info.audits_matched = 0;
   }
-  return kept_.emplace(info.id, std::move(made)).first->second.info;
+  ids_.push_back(info.id);
+  const RolloutInfo shown = kept_.emplace(info.id, std::move(made)).first->second.info;
+  if (const auto found = falls.find(started); found != falls.end()) fall(found->second);
+  if (act.is_unanswered) return core::fail(ErrorCode::kUnavailable, "no answer");
+  return shown;
+}
+
+void ScriptedGateway::fall(const Fall& fall) {
+  Kept& kept = kept_.at(ids_.at(fall.of));
+  kept.open = fall.open;
+  for (RolloutInfo* const info : {&kept.info, &kept.last}) {
+    info->trusted_steps = std::min(info->trusted_steps, fall.trusted);
+    info->confirmed_steps = std::min(info->confirmed_steps, fall.trusted);
+    info->audits_matched = std::min(info->audits_matched, fall.trusted);
+    info->state = fall.state;
+    info->reason = fall.reason;
+  }
 }
 
 Result<ScriptedGateway::Kept*> ScriptedGateway::find(const Digest& id) {
@@ -180,6 +199,12 @@ Result<ScriptedGateway::Kept*> ScriptedGateway::find(const Digest& id) {
 Result<RolloutInfo> ScriptedGateway::rollout(const Digest& id, std::uint64_t, std::int64_t) {
   COMMENSAL_ASSIGN(Kept* const kept, find(id));
   kept->info = kept->last;
+  if (kept->open > 0) {
+    --kept->open;
+    kept->info.audits_open = 1;
+    kept->info.trusted_steps = std::min(kept->info.trusted_steps, kept->info.steps_done - 1);
+    kept->info.confirmed_steps = std::min(kept->info.confirmed_steps, kept->info.trusted_steps);
+  }
   return kept->info;
 }
 
@@ -193,7 +218,11 @@ Result<std::vector<RolloutInfo>> ScriptedGateway::rollouts(const std::string& ke
 
 Result<void> ScriptedGateway::cancel_rollout(const Digest& id) {
   COMMENSAL_ASSIGN(Kept* const kept, find(id));
-  if (!cancels) return core::fail(ErrorCode::kUnavailable, "not now");
+  if (refuses > 0) {
+    --refuses;
+    clock_.advance_ms(1'000);
+    return core::fail(ErrorCode::kUnavailable, "not now");
+  }
   ++cancelled;
   kept->last.state = "cancelled";
   kept->info = kept->last;
