@@ -16,8 +16,8 @@ using tensor::TensorType;
 
 namespace {
 
-// Of a processor that hashes 1.5 GB/s where it does 45 GFLOP/s; a thousandth may be hashed.
-constexpr std::int64_t kOpsOfAHashedByte = 30, kShare = 1000;
+// Of a processor that hashes 1.2 GB/s where it does 70 GFLOP/s; a thousandth may be hashed.
+constexpr std::int64_t kOpsOfAHashedByte = 60, kShare = 1000;
 constexpr std::int64_t kSegments = 8;  // at least, of as many steps
 
 std::int64_t ops_of(const graph::Node& node, const graph::optimise::Known& known,

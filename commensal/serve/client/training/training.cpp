@@ -163,13 +163,15 @@ Result<void> go_to_end(Context& context, Chain& chain, const Terms& terms, Segme
   }
 }
 
-/// Where `stop` has ended it before the last step.
-tl::unexpected<core::Error> stopped(const train::Trainer& trainer, const Tally& tally) {
-  if (!tally.has_begun) {
-    return core::fail(ErrorCode::kCancelled,
-                      "stopped before step {} of {}: no rollout has begun, nothing {} made{}",
-                      trainer.done() + 1, trainer.plan().steps,
-                      trainer.done() > 0 ? "new was" : "was", trainer.done() > 0 ? "" : " yet");
+/// Where `stop` has ended it before the last step; `began`: steps that were done before it.
+tl::unexpected<core::Error> stopped(const train::Trainer& trainer, const Tally& tally,
+                                    std::int64_t began) {
+  if (trainer.done() == began) {
+    return core::fail(
+        ErrorCode::kCancelled, "stopped before step {} of {}: {}, nothing {} made{}", began + 1,
+        trainer.plan().steps,
+        tally.has_begun ? "its rollout has brought no segment" : "no rollout has begun",
+        began > 0 ? "new was" : "was", began > 0 ? "" : " yet");
   }
   if (trainer.done() == tally.here) {
     const std::string file = trainer.plan().checkpoint.string();
@@ -200,11 +202,14 @@ Result<End> run(const Outside& outside, const Terms& terms, SegmentModel first,
                 const std::stop_token& stop) {
   Context context{outside, terms.audits_all(), stop};
   Chain chain(context);
+  const std::int64_t began = outside.trainer.done();
   const auto end = go_to_end(context, chain, terms, std::move(first));
   context.under_way.end(outside.observer);  // whatever ended it
   const train::Trainer& trainer = outside.trainer;
-  if (stop.stop_requested() && trainer.done() < trainer.plan().steps)
-    return stopped(trainer, context.tally);
+  if (stop.stop_requested() && trainer.done() < trainer.plan().steps) {
+    if (trainer.done() != began) COMMENSAL_TRY(trainer.save());
+    return stopped(trainer, context.tally, began);
+  }
   COMMENSAL_TRY(end);
   return chain.end();
 }

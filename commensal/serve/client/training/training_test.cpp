@@ -36,6 +36,26 @@ TEST_F(RemoteTrainings, SayWhatThereIsWhereTheyAreStoppedBeforeARollout) {
             "stopped before step 9 of 12: no rollout has begun, nothing new was made");
 }
 
+// The fault: of a rollout that had brought nothing the gateway was said to have a state.
+TEST_F(RemoteTrainings, SayThatNothingIsThereWhereTheirRolloutBroughtNothingYet) {
+  listener_.stops_at_rollout = true;
+  EXPECT_EQ(error_of(listener_),
+            "stopped before step 1 of 12: its rollout has brought no segment, nothing was made "
+            "yet");
+  EXPECT_EQ(gateway_.cancelled, 1);
+}
+
+// The fault: what came since the last checkpoint was at the gateway alone.
+TEST_F(RemoteTrainings, KeepWhatThereIsWhereTheyAreStopped) {
+  each_ = 2;
+  Listener stopping;
+  stopping.stops_at = 6;
+  error_of(stopping);
+  EXPECT_EQ(trainer().done(), 6);
+  expect_trained(listener_, {.segments = 6, .audited = 6});
+  EXPECT_THAT(listener_.said, ElementsAre("rollout", "8", "10", "12"));
+}
+
 TEST_F(RemoteTrainings, GoBackAfterAProviderThatWasCaught) {
   gateway_.script = {{.trusted = 1, .state = "caught", .reason = "step 2", .lie = Lie::kState}};
   expect_trained(listener_, {.segments = 3, .audited = 3});

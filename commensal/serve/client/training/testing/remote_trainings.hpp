@@ -28,6 +28,7 @@ class Listener final : public Observer {
   }
   void told_rollout(const core::Digest&, const crypto::Address&) override {
     said.emplace_back("rollout");
+    if (stops_at_rollout) stop.request_stop();
   }
   void told_end(std::int64_t done, const crypto::Address&, const std::string& why) override {
     said.push_back(fmt::format("end {}: {}", done, why));
@@ -47,7 +48,7 @@ class Listener final : public Observer {
   std::vector<std::string> said;
   std::stop_source stop;
   std::int64_t stops_at = -1, fails_at = -1;
-  bool stops_waiting = false;
+  bool stops_waiting = false, stops_at_rollout = false;
 };
 
 /// Twelve steps, in segments of four where nothing else is said.
