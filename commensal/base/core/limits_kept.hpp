@@ -12,7 +12,7 @@ inline constexpr std::int64_t kReceiptAgeMs = std::int64_t{30} * 86'400'000;
 // the one thread that writes all of them.
 inline constexpr std::uint64_t kOpeningRowBytesMax = 256 << 10;
 // Larger ones are audited here alone, and nobody elsewhere is called for a case about them: what
-// those are shown is read on the loop.
+// those are shown is read on the loop. Steps of rollouts are shown whatever their size.
 inline constexpr std::uint64_t kOpeningShownBytesMax = std::uint64_t{2} << 20;
 inline constexpr std::size_t kProvidersRememberedMax = 4096;  // that have worked, and are gone
 

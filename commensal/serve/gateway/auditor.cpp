@@ -95,35 +95,35 @@ std::optional<receipt::Assignment> Auditor::take(const crypto::Address& auditor)
     }
     at = waiting_.erase(at);
     if (item == open_.end()) continue;
-    auto found = show(receipt);
-    if (!found) {
-      fail(receipt, found.error());
-      continue;
-    }
-    Shown& shown = *found;
-    const bool is_public = shown.record.receipt.job.auditors == protocol::AuditorClass::kPublic;
-    if (!is_public || !deps_.book.may_be_shown(shown.record)) {
+    auto record = deps_.book.find(receipt);
+    const bool is_public =
+        record && record->receipt.job.auditors == protocol::AuditorClass::kPublic;
+    if (record && (!is_public || !deps_.book.may_be_shown(*record))) {
       own_.push_back(provider_of(receipt), receipt);  // behind what is late
       pump();
       at = waiting_.begin();  // what waited may be with others now
       continue;
     }
-    if (const auto read = read_file(deps_.book.folder(), shown); !read) {
-      fail(receipt, read.error());
+    auto opening =
+        record.and_then([this](const ReceiptRecord& one) { return deps_.book.opening(one); });
+    if (!opening) {
+      fail(receipt, opening.error());
       continue;
     }
     const std::uint64_t lease = ++leases_;
     item->second.lease = lease;
     ++item->second.leases;
     item->second.is_waiting = false;
-    deps_.loop.after(kLeaseMs, [this, receipt, lease] { end_lease(receipt, lease); });
-    return receipt::Assignment{std::move(shown.record.receipt),
-                               std::move(shown.record.model),
-                               shown.record.version,
-                               shown.record.model_content,
+    const bool is_training = record->receipt.job.states == protocol::StateRule::kFinite;
+    deps_.loop.after(is_training ? kTrainingLeaseMs : kLeaseMs,
+                     [this, receipt, lease] { end_lease(receipt, lease); });
+    return receipt::Assignment{std::move(record->receipt),
+                               std::move(record->model),
+                               record->version,
+                               record->model_content,
                                {},
                                {},
-                               std::move(shown.opening.task)};
+                               std::move(opening->task)};
   }
   return std::nullopt;
 }
@@ -188,7 +188,7 @@ void Auditor::pump() {
   });
 }
 
-/// On the loop of those that are shown alone.
+/// On the loop of those that auditors elsewhere were shown, which are small.
 Result<void> Auditor::read_file(const OpeningFolder& folder, Shown& shown) {
   if (!shown.record.is_in_file) return {};
   COMMENSAL_ASSIGN(shown.opening, folder.opening(shown.record.id()));

@@ -68,6 +68,7 @@ class Auditor {
 
  private:
   static constexpr std::int64_t kLeaseMs = 5'000;
+  static constexpr std::int64_t kTrainingLeaseMs = 60'000;  // a segment is many steps
   static constexpr std::int64_t kTurnMs = 1'000;  // to come for what one was drawn for
   static constexpr int kLeasesMax = 2;            // of one audit; then it is done here
   static constexpr int kTriesMax = 3;

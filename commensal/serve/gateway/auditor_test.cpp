@@ -247,6 +247,22 @@ TEST_F(AuditorOf, WhoTakesAnAuditAndIsSilentLosesIt) {
   EXPECT_EQ(audited_, Steps{1});
 }
 
+class AuditorOfATraining : public AuditorOf {
+ protected:
+  AuditorOfATraining() { record_.job.states = protocol::StateRule::kFinite; }
+};
+
+// The fault: five seconds, less than its computing takes, so that all who were honest were late.
+TEST_F(AuditorOfATraining, HasAMinuteForASegment) {
+  EXPECT_EQ(take(), 0u);
+  request({1});
+  EXPECT_EQ(take(), 1u);
+  loop_.advance_ms(59'000);
+  answer(1);
+  loop_.run_until_idle();
+  EXPECT_EQ(audited_, Steps{1});
+}
+
 /// The fault: whoever asked first had the next audit, so a provider's friend that asked all the
 /// time had most of that provider's.
 TEST_F(AuditorOf, WhoseAuditItIsIsDrawnByStake) {

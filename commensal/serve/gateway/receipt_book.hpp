@@ -78,7 +78,8 @@ class ReceiptBook {
   bool contains(const core::Digest& id) const;
   /// By receipt id, without its opening. Error: kNotFound.
   core::Result<ReceiptRecord> find(const core::Digest& id);
-  /// Whether auditors elsewhere may be shown what opens it: that is read in no time.
+  /// Whether auditors elsewhere may be shown what opens it, which is read on the loop; a step of a
+  /// rollout may.
   bool may_be_shown(const ReceiptRecord& record) const {
     return record.opening_bytes <= limits_.opening_shown_max;
   }

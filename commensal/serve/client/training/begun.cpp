@@ -47,8 +47,8 @@ Result<std::vector<Rollout>> list_begun(Context& context, const SegmentModel& mo
                    client::ask_again(context.outside.clock, kAwayMsMax, ask, context.stop));
   std::vector<Rollout> made;
   for (RolloutInfo& info : list) {
-    context.under_way.heard(info);
     const std::int64_t began = std::strtoll(info.key.c_str() + prefix.size(), nullptr, 10);
+    if (began <= context.outside.trainer.done()) context.under_way.heard(info);
     made.push_back({believed(std::move(info), context.audits_all), began});
   }
   const std::int64_t each = model.segment().each;

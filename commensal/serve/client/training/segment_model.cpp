@@ -26,6 +26,7 @@ Result<SegmentModel> SegmentModel::push(const train::Trainer& trainer, Gateway& 
   COMMENSAL_TRY(made.place(gateway, terms));
   crypto::Sha256 hash = crypto::begin_tagged_hash("commensal remote training 1");
   hash.update(made.content_);
+  hash.update(trainer.training());  // what it begins from is an input of the segment
   hash.update(core::as_bytes(
       fmt::format("{} {} {}", terms.is_public, terms.audit_probability, made.model_.name)));
   made.key_ = core::to_hex(hash.finish()).substr(0, 32);
@@ -34,6 +35,8 @@ Result<SegmentModel> SegmentModel::push(const train::Trainer& trainer, Gateway& 
 
 Result<void> SegmentModel::place(Gateway& gateway, const Terms& terms) {
   const auto known = gateway.model(terms.model);
+  if (!known && known.error().code != ErrorCode::kNotFound)
+    return tl::unexpected(known.error());  // whatever is there might be replaced
   const bool is_there = known && known->content == content_;
   if (is_there && terms.is_public && !known->is_private) {
     model_ = *known;

@@ -207,7 +207,7 @@ Result<End> run(const Outside& outside, const Terms& terms, SegmentModel first,
   context.under_way.end(outside.observer);  // whatever ended it
   const train::Trainer& trainer = outside.trainer;
   if (stop.stop_requested() && trainer.done() < trainer.plan().steps) {
-    if (trainer.done() != began) COMMENSAL_TRY(trainer.save());
+    if (trainer.done() > 0) COMMENSAL_TRY(trainer.save());
     return stopped(trainer, context.tally, began);
   }
   COMMENSAL_TRY(end);

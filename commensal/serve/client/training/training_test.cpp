@@ -36,6 +36,34 @@ TEST_F(RemoteTrainings, SayWhatThereIsWhereTheyAreStoppedBeforeARollout) {
             "stopped before step 9 of 12: no rollout has begun, nothing new was made");
 }
 
+// The fault: a gateway that did not answer had its model replaced.
+TEST_F(RemoteTrainings, PushNothingWhereItIsNotKnownWhatIsThere) {
+  gateway_.knows_models = false;
+  EXPECT_EQ(error_of(listener_), "not now");
+  EXPECT_EQ(gateway_.pushed, 0);
+}
+
+// The fault: it was taken for a lie of the other's, and cancelled.
+TEST_F(RemoteTrainings, LetRolloutsBeThatBeginFromOtherWeights) {
+  const train::testing::SmallTraining other(kPlan);
+  auto first = train::testing::trainer_of(other);
+  ASSERT_TRUE(first && first->step());
+  other.write("model.onnx", *first->exported());
+  auto theirs = train::testing::trainer_of(other);
+  ASSERT_TRUE(theirs) << theirs.error().message;
+  Listener stopping;
+  stopping.stops_at = 4;
+  gateway_.refuses = 1'000;  // it runs on
+  ASSERT_FALSE(train_with(*theirs, stopping));
+  gateway_.refuses = 0;
+  Listener ours;
+  ours.stops_at = 4;
+  error_of(ours);
+  EXPECT_EQ(gateway_.cancelled, 1);
+  expect_trained(listener_, {.segments = 3, .audited = 3});
+  EXPECT_EQ(gateway_.cancelled, 1);
+}
+
 // The fault: of a rollout that had brought nothing the gateway was said to have a state.
 TEST_F(RemoteTrainings, SayThatNothingIsThereWhereTheirRolloutBroughtNothingYet) {
   listener_.stops_at_rollout = true;

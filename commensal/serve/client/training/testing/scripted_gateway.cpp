@@ -64,6 +64,7 @@ std::uint32_t place_in(const graph::Graph& graph, const std::vector<graph::Value
 }  // namespace
 
 Result<client::ModelInfo> ScriptedGateway::model(const std::string& name) {
+  if (!knows_models) return core::fail(ErrorCode::kUnavailable, "not now");
   if (graph_) return model_;
   return core::fail(ErrorCode::kNotFound, "unknown model {}", name);
 }
@@ -78,6 +79,7 @@ Result<client::ModelInfo> ScriptedGateway::push(const client::PushRequest& reque
     model_.inputs.push_back({.name = std::string(graph_->name_of(id)), .dims = {}});
   }
   ++model_.version;
+  ++pushed;
   model_.is_private = request.is_private;
   model_.content = crypto::sha256(*bytes);
   return model_;

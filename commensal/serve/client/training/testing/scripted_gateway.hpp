@@ -63,7 +63,8 @@ class ScriptedGateway final : public Gateway {
   std::map<int, Fall> falls;  // when so many have begun
   bool is_away = false;       // each start takes a minute, and nobody answers
   int refuses = 0;            // so many cancellations, each of which takes a second
-  int started = 0, cancelled = 0;
+  bool knows_models = true;   // or does not answer who asks for one
+  int started = 0, cancelled = 0, pushed = 0;
 
  private:
   struct Kept {
