@@ -21,6 +21,7 @@ Pages allocate_pages(std::size_t bytes) {
   return {static_cast<std::byte*>(std::calloc(1, bytes)), FreePages{bytes}};
 }
 Pages zero_pages(std::size_t bytes) { return allocate_pages(bytes); }
+void prefer_large_pages(void*, std::size_t) {}  // there are none
 
 MappedFile::~MappedFile() = default;
 void MappedFile::forget(ByteView) const {}
